@@ -1,0 +1,1 @@
+"""Physics as plain functions of arrays: no state, no files, any array namespace."""
