@@ -1,0 +1,63 @@
+# Everything is set up in .venv, in the versions of constraints.txt; a second call installs nothing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help:
+	@echo "make demo    a hysteresis loop of the modern Hopfield model: figure, dataset, summary"
+	@echo "make test    the tests"
+	@echo "make lint    style, import directions, types, packaging"
+	@echo "make bench   speed, side by side with other tools"
+	@echo "make docs    the documentation, in docs/_build/html"
+	@echo "make clean   remove everything that the above wrote, but for runs/"
+
+demo: $(VENV)/.run
+	@$(BIN)/hopfieldphase sweep beta --alpha 2
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/pyright --warnings
+	@$(BIN)/mypy
+	@$(BIN)/validate-pyproject --quiet pyproject.toml
+	@$(BIN)/repo-review .
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.dev
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) build dist docs/_build docs/api/generated
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: what is installed is what pyproject.toml and constraints.txt asked for when they were last changed.
+$(VENV)/.run: pyproject.toml constraints.txt
+	$(call create)
+	@$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt
+	$(call create)
+	@$(INSTALL) -e '.[dev]'
+	@touch $(VENV)/.run $@
+
+define create
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+  echo "hopfieldphase needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version 2>&1);" \
+    "name another one: make PYTHON=python3.12" >&2; exit 1; }
+@echo "Installing into $(VENV) (a few minutes the first time)" >&2
+@$(PYTHON) -m venv $(VENV)
+endef
