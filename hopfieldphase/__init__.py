@@ -1,3 +1,80 @@
-"""Statistical mechanics of modern Hopfield models and attention: phase diagrams one can trust."""
+"""Statistical mechanics of modern Hopfield models and attention: phase diagrams one can trust.
+
+The public names stand below and are loaded on first use, so that importing the package costs next to
+nothing: Numba, xarray and SciPy come with the first function that needs them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hopfieldphase import patterns
+    from hopfieldphase.continuation.branch import Branch, Piece, SpecialPoint
+    from hopfieldphase.core import closed_forms
+    from hopfieldphase.core.errors import HopfieldPhaseError, InputError
+    from hopfieldphase.core.status import Status
+    from hopfieldphase.core.tsallis import tsallis_entropy
+    from hopfieldphase.data.store import open
+    from hopfieldphase.kernels.maps import conjugate, entmax, weights
+    from hopfieldphase.model import HopfieldModel
+    from hopfieldphase.runs.sweeps import sweep_beta
+    from hopfieldphase.solvers.relax import Solution, relax
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Branch",
+    "HopfieldModel",
+    "HopfieldPhaseError",
+    "InputError",
+    "Piece",
+    "Solution",
+    "SpecialPoint",
+    "Status",
+    "closed_forms",
+    "conjugate",
+    "entmax",
+    "open",
+    "patterns",
+    "relax",
+    "sweep_beta",
+    "tsallis_entropy",
+    "weights",
+]
+
+_HOMES = {
+    "Branch": "hopfieldphase.continuation.branch",
+    "HopfieldModel": "hopfieldphase.model",
+    "HopfieldPhaseError": "hopfieldphase.core.errors",
+    "InputError": "hopfieldphase.core.errors",
+    "Piece": "hopfieldphase.continuation.branch",
+    "Solution": "hopfieldphase.solvers.relax",
+    "SpecialPoint": "hopfieldphase.continuation.branch",
+    "Status": "hopfieldphase.core.status",
+    "conjugate": "hopfieldphase.kernels.maps",
+    "entmax": "hopfieldphase.kernels.maps",
+    "open": "hopfieldphase.data.store",
+    "relax": "hopfieldphase.solvers.relax",
+    "sweep_beta": "hopfieldphase.runs.sweeps",
+    "tsallis_entropy": "hopfieldphase.core.tsallis",
+    "weights": "hopfieldphase.kernels.maps",
+}
+_MODULES = {
+    "closed_forms": "hopfieldphase.core.closed_forms",
+    "patterns": "hopfieldphase.patterns",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = import_module(_MODULES[name])
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
