@@ -28,8 +28,8 @@ lint: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/pyright --warnings
 	@$(BIN)/mypy
-	@$(BIN)/validate-pyproject --quiet pyproject.toml
-	@$(BIN)/repo-review .
+	@$(BIN)/validate-pyproject pyproject.toml
+	@$(BIN)/repo-review . --show err
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks
