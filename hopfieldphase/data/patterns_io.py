@@ -1,0 +1,254 @@
+"""Pattern files: .npy, .npz, .csv and .nc in and out, and the handwritten digits of scikit-learn."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.patterns import check_patterns
+
+_NAME = "patterns"
+
+
+def load(path: str | os.PathLike[str]) -> NDArray[np.float64]:
+    """Read stored patterns from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A ``.npy``, ``.npz``, ``.csv`` (commas, no header, lines after ``#`` are skipped) or netCDF-4
+        ``.nc`` file. Where a ``.npz`` or ``.nc`` file holds several arrays, the one to take is named after
+        a colon: ``"keys.npz:trained"``, ``"sweep.nc:group/variable"``.
+
+    Returns
+    -------
+    ndarray, shape (M, d)
+        float64, one pattern per row; the values as they stand in the file, not scaled to unit norm.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable, empty, of an unknown kind, holds Python objects or more than
+        one array, or if what it holds is not a set of patterns (`check_patterns`). One line, with the
+        file's name.
+    """
+    file, name = _split(os.fspath(path))
+    read = _READERS.get(file.suffix.lower())
+    if read is None:
+        raise InputError(f"pattern file {file} is of an unknown kind: use {', '.join(_READERS)}")
+    if not file.exists():
+        raise InputError(f"pattern file {file} does not exist: give the path of a {file.suffix} file")
+    if not file.is_file():
+        raise InputError(f"pattern file {file} is not a file: give the path of a {file.suffix} file")
+    try:
+        if file.stat().st_size == 0:
+            raise InputError("it is empty")
+        return np.asarray(check_patterns(read(file, name)), dtype=np.float64)
+    except InputError as error:
+        raise InputError(f"pattern file {file}: {error}") from error
+    except OSError as error:
+        raise InputError(f"pattern file {file} cannot be read: {error.strerror or error}") from error
+
+
+def save(path: str | os.PathLike[str], patterns: Any) -> Path:
+    """Write stored patterns to a .npy, .npz, .csv or .nc file that `load` reads back equal.
+
+    The file appears complete or not at all; an existing one is replaced.
+
+    Parameters
+    ----------
+    path : str or path
+        Its ending chooses the format.
+    patterns : array-like, shape (M, d)
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Raises
+    ------
+    InputError
+        If the patterns are unsound (`check_patterns`), the ending is unknown or the folder missing or
+        not writable.
+    """
+    file = Path(path)
+    write = _WRITERS.get(file.suffix.lower())
+    if write is None:
+        raise InputError(f"pattern file {file} is of an unknown kind: use {', '.join(_WRITERS)}")
+    array = np.asarray(check_patterns(patterns), dtype=np.float64)
+    if not file.parent.is_dir():
+        raise InputError(f"folder {file.parent} does not exist: create it first")
+    try:
+        handle, name = tempfile.mkstemp(suffix=file.suffix, prefix=f".{file.stem}-", dir=file.parent)
+    except PermissionError as error:
+        raise InputError(f"folder {file.parent} is not writable: choose another one") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary, array)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return file
+
+
+def digits() -> NDArray[np.float64]:
+    """The 1797 handwritten digits of scikit-learn, shape (1797, 64): 8 × 8 pixels of 0…16, not scaled.
+
+    Real, un-normalised data of the examples; `unit_rows` scales them to unit norm.
+
+    Raises
+    ------
+    InputError
+        If scikit-learn is not installed.
+    """
+    try:
+        datasets = import_module("sklearn.datasets")
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "the digits come with scikit-learn, which is not installed: "
+            "run `pip install 'hopfieldphase[digits]'`"
+        ) from error
+    return np.asarray(datasets.load_digits().data, dtype=np.float64)
+
+
+def _split(path: str) -> tuple[Path, str | None]:
+    """Part "file.npz:name" into file and array name; a colon elsewhere belongs to the path."""
+    head, colon, name = path.rpartition(":")
+    if colon and name and Path(head).suffix.lower() in (".npz", ".nc") and not Path(path).exists():
+        return Path(head), name
+    return Path(path), None
+
+
+def _read_npy(file: Path, name: str | None) -> Any:
+    array = _numpy_load(file)
+    if isinstance(array, np.lib.npyio.NpzFile):
+        array.close()
+        raise InputError("it is an .npz archive: rename it to .npz")
+    return array
+
+
+def _read_npz(file: Path, name: str | None) -> Any:
+    archive = _numpy_load(file)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise InputError("it holds one plain array: rename it to .npy")
+    with archive:
+        key = _choose(name, archive.files, file)
+        try:
+            return archive[key]
+        except ValueError as error:
+            raise InputError(_numpy_complaint(error)) from error
+
+
+def _numpy_load(file: Path) -> Any:
+    try:
+        return np.load(file, allow_pickle=False)
+    except (ValueError, EOFError, BadZipFile, UnpicklingError) as error:
+        raise InputError(_numpy_complaint(error)) from error
+
+
+def _numpy_complaint(error: Exception) -> str:
+    if "pickle" in str(error):
+        return "it holds Python objects or is no NumPy file: save a plain array of numbers with numpy.save"
+    return f"it is damaged or no NumPy file ({error}): save it again with numpy.save"
+
+
+def _choose(name: str | None, names: list[str], file: Path) -> str:
+    """The array that was asked for, or the only one."""
+    listed = ", ".join(names) or "none"
+    if name is not None and name not in names:
+        raise InputError(f"it has no array {name!r}: it holds {listed}")
+    if name is None and len(names) != 1:
+        example = f'"{file}:{names[0]}"' if names else "a file that holds one array"
+        raise InputError(f"it holds {len(names)} arrays ({listed}): choose one as in {example}")
+    return names[0] if name is None else name
+
+
+def _read_csv(file: Path, name: str | None) -> Any:
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError("it is not a text file in UTF-8: export it as comma-separated values") from error
+    rows = [(number, line) for number, line in enumerate(lines, start=1) if line.partition("#")[0].strip()]
+    if not rows:
+        raise InputError("it holds no numbers: give one pattern per line, values separated by commas")
+    try:
+        return np.loadtxt([line for _, line in rows], delimiter=",", ndmin=2)
+    except ValueError:
+        raise InputError(_csv_complaint(rows)) from None
+
+
+def _csv_complaint(rows: list[tuple[int, str]]) -> str:
+    """What is wrong with a table that NumPy refused, by line and column."""
+    columns = len(rows[0][1].partition("#")[0].split(","))
+    for number, line in rows:
+        cells = line.partition("#")[0].split(",")
+        for column, cell in enumerate(cells, start=1):
+            try:
+                float(cell)
+            except ValueError:
+                header = " (a header?)" if number == rows[0][0] else ""
+                return (
+                    f"line {number}, column {column} holds {cell.strip()!r}, not a number{header}: "
+                    "give numbers separated by commas, without a header"
+                )
+        if len(cells) != columns:
+            return f"line {number} has {len(cells)} values where the first has {columns}: give rows of equal length"
+    return "it is not a table of numbers: give one pattern per line, values separated by commas"
+
+
+def _read_netcdf(file: Path, name: str | None) -> Any:
+    xarray = import_module("xarray")
+    group, _, variable = (name or "").rpartition("/")
+    try:
+        with xarray.open_dataset(file, engine="h5netcdf", group=group or None) as dataset:
+            return dataset[_choose(variable or None, list(map(str, dataset.data_vars)), file)].to_numpy()
+    except OSError as error:
+        if group and f"group not found: {group}" in str(error):
+            raise InputError(f"it has no group {group!r}") from error
+        raise InputError("it is damaged or not a netCDF-4 (HDF5) file: export it as netCDF-4") from error
+
+
+def _write_csv(file: Path, patterns: NDArray[np.float64]) -> None:
+    np.savetxt(file, patterns, delimiter=",", fmt="%.17g")
+
+
+def _write_npz(file: Path, patterns: NDArray[np.float64]) -> None:
+    np.savez(file, **{_NAME: patterns})
+
+
+def _write_netcdf(file: Path, patterns: NDArray[np.float64]) -> None:
+    xarray = import_module("xarray")
+    attrs = {"long_name": "stored patterns", "units": "1"}
+    dataset = xarray.Dataset({_NAME: (("pattern", "component"), patterns, attrs)})
+    dataset.to_netcdf(file, engine="h5netcdf")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+_READERS: dict[str, Callable[[Path, str | None], Any]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".csv": _read_csv,
+    ".nc": _read_netcdf,
+}
+_WRITERS: dict[str, Callable[[Path, NDArray[np.float64]], None]] = {
+    ".npy": np.save,
+    ".npz": _write_npz,
+    ".csv": _write_csv,
+    ".nc": _write_netcdf,
+}
