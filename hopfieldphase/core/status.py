@@ -31,7 +31,9 @@ class Status(IntEnum):
 _SENTENCES = {
     Status.CONVERGED: "a verified minimum: stationary, positive curvature, no tie at the threshold",
     Status.BOUNDARY: "stationary with a pattern exactly at the threshold: a minimum or not is undecided",
-    Status.SADDLE_NOT_ESCAPED: "stationary but not a minimum, and no descent along the soft direction was found",
+    Status.SADDLE_NOT_ESCAPED: (
+        "stationary without verified positive curvature, and no descent along the soft direction was found"
+    ),
     Status.NO_PROGRESS: "the free energy no longer decreases, but the tolerance was not reached",
     Status.ITERATION_LIMIT: "stopped at the iteration limit before the tolerance was reached",
     Status.BAD_INPUT: "the start state or a parameter is not finite",

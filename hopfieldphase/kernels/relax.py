@@ -1,0 +1,197 @@
+"""Compiled search for a minimum of Γ_α at fixed β: iteration, saddle escape, verification.
+
+Distances are relative to the state or to s·max|ξ|, whichever is larger. Every accepted step keeps Γ from
+rising by more than its own rounding error.
+"""
+
+import numpy as np
+
+from hopfieldphase.core.status import Status
+from hopfieldphase.kernels.curvature import soft_direction, softest_curvature
+from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.steps import (
+    EPSILON,
+    accept,
+    curvature_rows,
+    descent_step,
+    evaluate,
+    evaluate_trial,
+    fixed_point_step,
+    newton_step,
+    relative_distance,
+    retrieval_step,
+)
+
+GRADIENT_DESCENT = 0
+FIXED_POINT = 1
+NEWTON = 2
+
+CONVERGED = int(Status.CONVERGED)
+BOUNDARY = int(Status.BOUNDARY)
+SADDLE_NOT_ESCAPED = int(Status.SADDLE_NOT_ESCAPED)
+NO_PROGRESS = int(Status.NO_PROGRESS)
+ITERATION_LIMIT = int(Status.ITERATION_LIMIT)
+BAD_INPUT = int(Status.BAD_INPUT)
+
+# First-order methods hand over to Newton here: below it differences of Γ drown in rounding.
+HANDOVER = 1e-7
+# A curvature λ_min/β below this is zero to the accuracy of the eigenvalue.
+FLAT = 1e-11
+# Overlaps this close to the threshold, relative to the overlaps, count as tied with it.
+TIE = 1e-10
+MAX_ESCAPES = 50
+STALLED_STEPS = 30
+# Trial lengths along a soft direction: 1e-4 of the state, doubled up to its whole length.
+FIRST_ESCAPE = 1e-4
+ESCAPE_DOUBLINGS = 14
+
+
+@jit
+def curvature_within(problem, beta, inside, work):
+    """λ_min(∇²Γ)/β with the response 1/2 of α = 2 on the patterns where `inside` is positive."""
+    return softest_curvature(work.rows, curvature_rows(problem, beta, inside, work))
+
+
+@jit
+def verify(problem, beta, theta, work):
+    """Status of a stationary state with both one-sided λ_min/β, equal unless patterns tie with θ."""
+    alpha = problem.alpha
+    z, p = work.z, work.p
+    curvature = softest_curvature(work.rows, curvature_rows(problem, beta, p, work))
+    if alpha < 2.0 or np.isinf(alpha):
+        return (CONVERGED if curvature > FLAT else SADDLE_NOT_ESCAPED), curvature, curvature
+    size = abs(theta)
+    for mu in range(z.size):
+        if p[mu] > 0.0:
+            size = max(size, abs(z[mu]))
+    tied = False
+    for mu in range(z.size):
+        tied = tied or abs(z[mu] - theta) <= TIE * size
+    if not tied:
+        return (CONVERGED if curvature > FLAT else SADDLE_NOT_ESCAPED), curvature, curvature
+    if alpha > 2.0:
+        return (BOUNDARY if curvature > FLAT else SADDLE_NOT_ESCAPED), curvature, -np.inf
+    inside = work.trial_p
+    for mu in range(z.size):
+        inside[mu] = 1.0 if z[mu] - theta > TIE * size else 0.0
+    inner = curvature_within(problem, beta, inside, work)
+    for mu in range(z.size):
+        inside[mu] = 1.0 if z[mu] - theta >= -TIE * size else 0.0
+    outer = curvature_within(problem, beta, inside, work)
+    # the response only grows with the support: a positive outer Hessian decides for a minimum
+    if outer > FLAT:
+        return CONVERGED, inner, outer
+    return (BOUNDARY if inner > FLAT else SADDLE_NOT_ESCAPED), inner, outer
+
+
+@jit
+def escape(problem, beta, gamma, rounding, work):
+    """Leave a saddle along its soft direction by a line search; the lower side wins, + on a tie."""
+    m = curvature_rows(problem, beta, work.p, work)
+    if m == 0:
+        return False
+    soft_direction(work.rows, m, work.step)
+    unit = max(np.sqrt(np.dot(work.x, work.x)), problem.length)
+    best = gamma - 2.0 * rounding
+    best_length = 0.0
+    for side in (1.0, -1.0):
+        length = side * FIRST_ESCAPE * unit
+        for _ in range(ESCAPE_DOUBLINGS):
+            for i in range(work.x.size):
+                work.trial[i] = work.x[i] + length * work.step[i]
+            energy = evaluate_trial(problem, beta, work)[0]
+            margin = 2.0 * rounding if side * best_length < 0.0 else 0.0
+            if energy < best - margin:
+                best = energy
+                best_length = length
+            length *= 2.0
+    if best_length == 0.0:
+        return False
+    for i in range(work.x.size):
+        work.x[i] += best_length * work.step[i]
+    return True
+
+
+@jit
+def converge(problem, beta, method, tolerance, max_steps, work):
+    """Iterate one method from work.x until |x − T(x)| is within the tolerance.
+
+    Returns (status, Γ, θ, size of Γ's terms, residual, steps); CONVERGED means stationary here.
+    """
+    gamma, theta, size = evaluate(problem, beta, work.x, work.z, work.p, work.image)
+    residual = relative_distance(work.image, work.x, problem.length)
+    best = residual
+    stalled = 0
+    for step in range(max_steps + 1):
+        if not np.isfinite(residual + gamma):
+            return BAD_INPUT, gamma, theta, size, residual, step
+        if residual <= tolerance:
+            return CONVERGED, gamma, theta, size, residual, step
+        if stalled > STALLED_STEPS:
+            return NO_PROGRESS, gamma, theta, size, residual, step
+        if step == max_steps:
+            break
+        rounding = 4.0 * EPSILON * size
+        if method == GRADIENT_DESCENT:
+            found = descent_step(problem, beta, gamma, rounding, work)
+        elif method == FIXED_POINT:
+            found = fixed_point_step(problem, beta, work)
+        else:
+            newton = newton_step(problem, beta, gamma, rounding, residual, work)
+            found = newton[1:] if newton[0] else retrieval_step(problem, beta, rounding, work)
+        energy, new_residual = found[0], found[3]
+        if energy > gamma + 4.0 * rounding:
+            return NO_PROGRESS, gamma, theta, size, residual, step
+        # progress is a falling energy, or a falling residual where the energy is rounded out
+        stalled = 0 if energy < gamma - rounding or new_residual < 0.999 * best else stalled + 1
+        best = min(best, new_residual)
+        accept(work)
+        gamma, theta, size, residual = found
+    return ITERATION_LIMIT, gamma, theta, size, residual, max_steps
+
+
+@jit
+def relax(problem, beta, x0, method, tolerance, max_steps, polish, work):
+    """Relax x0 to a verified minimum, left in `work` with its overlaps and weights.
+
+    Returns (status, Γ, θ, residual, λ_min/β without tied patterns, with them, steps).
+    """
+    work.x[:] = x0
+    steps = 0
+    # no residual falls below the rounding of T itself, which grows with β s |ξ||x|
+    floor = 16.0 * EPSILON * (1.0 + beta * problem.length * problem.length)
+    outcome = (BAD_INPUT, np.nan, np.nan, np.nan, np.nan, np.nan, 0)
+    for _ in range(MAX_ESCAPES):
+        by_hand = method != NEWTON
+        first_tolerance = max(tolerance, HANDOVER) if polish and by_hand else tolerance
+        status, gamma, theta, size, residual, n = converge(
+            problem, beta, method, first_tolerance, max_steps - steps, work
+        )
+        steps += n
+        if polish and by_hand and status in (CONVERGED, NO_PROGRESS):
+            status, gamma, theta, size, residual, n = converge(
+                problem, beta, NEWTON, tolerance, max_steps - steps, work
+            )
+            steps += n
+        rounding = 4.0 * EPSILON * size
+        if status == BAD_INPUT:
+            return status, gamma, theta, residual, np.nan, np.nan, steps
+        if status == NO_PROGRESS and residual <= floor:
+            status = CONVERGED
+        if status != CONVERGED:
+            inner = softest_curvature(work.rows, curvature_rows(problem, beta, work.p, work))
+            return status, gamma, theta, residual, inner, inner, steps
+        if polish and residual > 64.0 * EPSILON:
+            newton = newton_step(problem, beta, gamma, rounding, residual, work)
+            if newton[0] and newton[4] < residual:
+                accept(work)
+                _, gamma, theta, _, residual = newton
+                steps += 1
+        status, inner, outer = verify(problem, beta, theta, work)
+        outcome = (status, gamma, theta, residual, inner, outer, steps)
+        if status != SADDLE_NOT_ESCAPED or not polish:
+            return outcome
+        if not escape(problem, beta, gamma, rounding, work):
+            return outcome
+        steps += 1
+    return outcome

@@ -1,0 +1,166 @@
+"""Compiled steps of a relaxation at fixed β: evaluation, descent, retrieval and Newton steps.
+
+A step reads the state of the workspace and fills its trial; `accept` makes the trial the state.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hopfieldphase.kernels.curvature import responding_patterns, response_rows, solve_curvature
+from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.rows import conjugate_row, weights_row
+
+EPSILON = float(np.finfo(np.float64).eps)
+# η₀ of the paper's descent (App. F.2); it restarts from here at every iteration.
+FIRST_STEP_SIZE = 0.5
+# A Newton step longer than this fraction of the state is not trusted.
+LONGEST_NEWTON_STEP = 0.5
+
+
+class Problem(NamedTuple):
+    """What stays fixed during a sweep; `length` = s·max|ξ| is the unit of distances."""
+
+    patterns: np.ndarray
+    scale: float
+    alpha: float
+    length: float
+
+
+class Workspace(NamedTuple):
+    """Arrays that relaxations reuse: the state and a trial, each with image T, overlaps and weights."""
+
+    x: np.ndarray
+    image: np.ndarray
+    z: np.ndarray
+    p: np.ndarray
+    trial: np.ndarray
+    trial_image: np.ndarray
+    trial_z: np.ndarray
+    trial_p: np.ndarray
+    step: np.ndarray
+    response: np.ndarray
+    chosen: np.ndarray
+    rows: np.ndarray
+
+
+@jit
+def workspace(M, d):
+    """Allocate a `Workspace` for M patterns in d dimensions."""
+    return Workspace(
+        np.empty(d), np.empty(d), np.empty(M), np.empty(M),
+        np.empty(d), np.empty(d), np.empty(M), np.empty(M),
+        np.empty(d), np.empty(M), np.empty(M, np.int64), np.empty((max(M - 1, 1), d)),
+    )  # fmt: skip
+
+
+@jit
+def evaluate(problem, beta, x, z, p, image):
+    """Fill overlaps z, weights p and image T(x); return Γ, θ and the size of the terms that make up Γ."""
+    patterns = problem.patterns
+    M, d = patterns.shape
+    np.dot(patterns, x, z)
+    for mu in range(M):
+        z[mu] *= problem.scale
+    theta = weights_row(z, problem.alpha, beta, p)
+    image[:] = 0.0
+    for mu in range(M):
+        w = problem.scale * p[mu]
+        if w != 0.0:
+            for i in range(d):
+                image[i] += w * patterns[mu, i]
+    half = 0.5 * beta * np.dot(x, x)
+    conjugate = conjugate_row(z, p, problem.alpha, beta)
+    return half - conjugate, theta, half + abs(conjugate)
+
+
+@jit
+def evaluate_trial(problem, beta, work):
+    """Evaluate the trial state; return Γ, θ, the size of Γ's terms and the relative residual."""
+    energy, theta, size = evaluate(problem, beta, work.trial, work.trial_z, work.trial_p, work.trial_image)
+    return energy, theta, size, relative_distance(work.trial_image, work.trial, problem.length)
+
+
+@jit
+def accept(work):
+    """Make the trial the state."""
+    work.x[:] = work.trial
+    work.image[:] = work.trial_image
+    work.z[:] = work.trial_z
+    work.p[:] = work.trial_p
+
+
+@jit
+def relative_distance(a, b, length):
+    """|a − b| / max(|b|, length)."""
+    distance = 0.0
+    norm = 0.0
+    for i in range(a.size):
+        distance += (a[i] - b[i]) ** 2
+        norm += b[i] * b[i]
+    return np.sqrt(distance) / max(np.sqrt(norm), length)
+
+
+@jit
+def curvature_rows(problem, beta, p, work):
+    """Fill work.rows with B at the weights p, ∇²Γ/β = I − BᵀB; return the number of rows."""
+    k = responding_patterns(p, problem.alpha, work.chosen, work.response)
+    return response_rows(problem.patterns, problem.scale, beta, work.chosen, work.response, k, work.rows)
+
+
+@jit
+def descent_step(problem, beta, gamma, rounding, work):
+    """The paper's step x − η∇Γ, η = η₀2^{−m} with the smallest m for which Γ does not rise."""
+    eta = FIRST_STEP_SIZE * beta
+    found = evaluate_trial(problem, beta, work)
+    for _ in range(64):
+        for i in range(work.x.size):
+            work.trial[i] = work.x[i] + eta * (work.image[i] - work.x[i])
+        found = evaluate_trial(problem, beta, work)
+        if found[0] <= gamma + rounding:
+            break
+        eta *= 0.5
+    return found
+
+
+@jit
+def fixed_point_step(problem, beta, work):
+    """One update T."""
+    work.trial[:] = work.image
+    return evaluate_trial(problem, beta, work)
+
+
+@jit
+def retrieval_step(problem, beta, rounding, work):
+    """The update T, prolonged by powers of two while Γ keeps falling."""
+    found = fixed_point_step(problem, beta, work)
+    factor = 1.0
+    while factor < 1e6:
+        for i in range(work.x.size):
+            work.trial[i] = work.x[i] + 2.0 * factor * (work.image[i] - work.x[i])
+        longer = evaluate_trial(problem, beta, work)
+        if not longer[0] < found[0] - rounding:
+            for i in range(work.x.size):
+                work.trial[i] = work.x[i] + factor * (work.image[i] - work.x[i])
+            return evaluate_trial(problem, beta, work)
+        found = longer
+        factor *= 2.0
+    return found
+
+
+@jit
+def newton_step(problem, beta, gamma, rounding, residual, work):
+    """One semi-smooth Newton step; usable where the curvature is positive and Γ, or the residual, falls."""
+    m = curvature_rows(problem, beta, work.p, work)
+    pull = work.image - work.x
+    unusable = (False, gamma, 0.0, 0.0, residual)
+    if not solve_curvature(work.rows, m, pull, work.step):
+        return unusable
+    unit = max(np.sqrt(np.dot(work.x, work.x)), problem.length)
+    if not np.dot(work.step, work.step) <= (LONGEST_NEWTON_STEP * unit) ** 2:
+        return unusable
+    for i in range(work.x.size):
+        work.trial[i] = work.x[i] + work.step[i]
+    energy, theta, size, new_residual = evaluate_trial(problem, beta, work)
+    usable = energy < gamma - rounding or (energy <= gamma + rounding and new_residual < residual)
+    return usable, energy, theta, size, new_residual
