@@ -1,7 +1,7 @@
 """Pattern files: .npy, .npz, .csv and .nc in and out, and the handwritten digits of scikit-learn."""
 
 import os
-import tempfile
+import zlib
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -10,12 +10,11 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import check_patterns
-
-_NAME = "patterns"
 
 
 def load(path: str | os.PathLike[str]) -> NDArray[np.float64]:
@@ -87,16 +86,12 @@ def save(path: str | os.PathLike[str], patterns: Any) -> Path:
     array = np.asarray(check_patterns(patterns), dtype=np.float64)
     if not file.parent.is_dir():
         raise InputError(f"folder {file.parent} does not exist: create it first")
-    try:
-        handle, name = tempfile.mkstemp(suffix=file.suffix, prefix=f".{file.stem}-", dir=file.parent)
-    except PermissionError as error:
-        raise InputError(f"folder {file.parent} is not writable: choose another one") from error
-    os.close(handle)
-    temporary = Path(name)
+    temporary = file.with_name(f".{file.stem}-{os.getpid()}{file.suffix}")
     try:
         write(temporary, array)
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(file)
+    except PermissionError as error:
+        raise InputError(f"pattern file {file} cannot be written: choose a writable folder") from error
     finally:
         temporary.unlink(missing_ok=True)
     return file
@@ -130,37 +125,21 @@ def _split(path: str) -> tuple[Path, str | None]:
     return Path(path), None
 
 
-def _read_npy(file: Path, name: str | None) -> Any:
-    array = _numpy_load(file)
-    if isinstance(array, np.lib.npyio.NpzFile):
-        array.close()
-        raise InputError("it is an .npz archive: rename it to .npz")
-    return array
-
-
-def _read_npz(file: Path, name: str | None) -> Any:
-    archive = _numpy_load(file)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise InputError("it holds one plain array: rename it to .npy")
-    with archive:
-        key = _choose(name, archive.files, file)
+def _read_numpy(file: Path, name: str | None) -> Any:
+    with file.open("rb") as stream:
         try:
-            return archive[key]
-        except ValueError as error:
-            raise InputError(_numpy_complaint(error)) from error
-
-
-def _numpy_load(file: Path) -> Any:
-    try:
-        return np.load(file, allow_pickle=False)
-    except (ValueError, EOFError, BadZipFile, UnpicklingError) as error:
-        raise InputError(_numpy_complaint(error)) from error
-
-
-def _numpy_complaint(error: Exception) -> str:
-    if "pickle" in str(error):
-        return "it holds Python objects or is no NumPy file: save a plain array of numbers with numpy.save"
-    return f"it is damaged or no NumPy file ({error}): save it again with numpy.save"
+            content = np.load(stream, allow_pickle=False)
+            return content[_choose(name, content.files, file)] if isinstance(content, NpzFile) else content
+        except InputError:
+            raise
+        except (ValueError, EOFError, BadZipFile, UnpicklingError, zlib.error) as error:
+            if "pickle" in str(error):
+                raise InputError(
+                    "it holds Python objects or is no NumPy file: save plain numbers with numpy.save"
+                ) from error
+            raise InputError(
+                f"it is damaged or no NumPy file ({error}): save it again with numpy.save"
+            ) from error
 
 
 def _choose(name: str | None, names: list[str], file: Path) -> str:
@@ -203,7 +182,9 @@ def _csv_complaint(rows: list[tuple[int, str]]) -> str:
                     "give numbers separated by commas, without a header"
                 )
         if len(cells) != columns:
-            return f"line {number} has {len(cells)} values where the first has {columns}: give rows of equal length"
+            return (
+                f"line {number} has {len(cells)} values, the first has {columns}: give rows of equal length"
+            )
     return "it is not a table of numbers: give one pattern per line, values separated by commas"
 
 
@@ -211,7 +192,7 @@ def _read_netcdf(file: Path, name: str | None) -> Any:
     xarray = import_module("xarray")
     group, _, variable = (name or "").rpartition("/")
     try:
-        with xarray.open_dataset(file, engine="h5netcdf", group=group or None) as dataset:
+        with xarray.open_dataset(file, engine="h5netcdf", group=group or None, decode_times=False) as dataset:
             return dataset[_choose(variable or None, list(map(str, dataset.data_vars)), file)].to_numpy()
     except OSError as error:
         if group and f"group not found: {group}" in str(error):
@@ -224,25 +205,19 @@ def _write_csv(file: Path, patterns: NDArray[np.float64]) -> None:
 
 
 def _write_npz(file: Path, patterns: NDArray[np.float64]) -> None:
-    np.savez(file, **{_NAME: patterns})
+    np.savez(file, patterns=patterns)
 
 
 def _write_netcdf(file: Path, patterns: NDArray[np.float64]) -> None:
     xarray = import_module("xarray")
     attrs = {"long_name": "stored patterns", "units": "1"}
-    dataset = xarray.Dataset({_NAME: (("pattern", "component"), patterns, attrs)})
+    dataset = xarray.Dataset({"patterns": (("pattern", "component"), patterns, attrs)})
     dataset.to_netcdf(file, engine="h5netcdf")
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 _READERS: dict[str, Callable[[Path, str | None], Any]] = {
-    ".npy": _read_npy,
-    ".npz": _read_npz,
+    ".npy": _read_numpy,
+    ".npz": _read_numpy,
     ".csv": _read_csv,
     ".nc": _read_netcdf,
 }

@@ -76,8 +76,9 @@ def _floating(patterns: Any) -> Any:
 
 
 def _of_another_library(array: Any) -> bool:
-    is_array = bool(array_api_compat.is_array_api_obj(array))  # pyright: ignore[reportUnknownMemberType]
-    return is_array and not array_api_compat.is_numpy_array(array)
+    if isinstance(array, np.ndarray):
+        return False
+    return bool(array_api_compat.is_array_api_obj(array))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
 
 def _refuse_rows(bad: Any, what: str, advice: str) -> None:
