@@ -88,8 +88,8 @@ class SpecialPoint:
     Attributes
     ----------
     kind : PointKind
-        What happens here, seen in the direction in which the branch was walked (`Branch.special_points`: rising
-        parameter for a branch without folds; `Piece.lower_event`, `Piece.upper_event`: leaving the piece).
+        What happens here: in `Branch.special_points` as seen along the branch (rising parameter where there
+        are no folds), in `Piece.lower_event` and `Piece.upper_event` as seen on leaving the piece.
     parameter : float
         Value of the control parameter.
     goes_on : bool
@@ -209,14 +209,18 @@ class Branch:
     def arms(self, parameter: float) -> tuple[State, ...]:
         """Every state of the branch at one parameter value, in order along the branch.
 
-        At the joint of two pieces the state appears once.
+        Where the value is the joint of two pieces their common state appears once.
         """
         states: list[State] = []
         previous: Piece | None = None
         for piece in self.pieces:
-            joined = previous is not None and previous.contains(parameter)
-            if piece.contains(parameter) and not (joined and parameter in (piece.lower, piece.upper)):
-                states.append(piece.at(parameter))
+            if piece.contains(parameter):
+                state = piece.at(parameter)
+                at_joint = previous is not None and parameter in (
+                    {piece.lower, piece.upper} & {previous.lower, previous.upper}
+                )
+                if not (at_joint and np.allclose(state.x, states[-1].x, rtol=1e-8, atol=1e-12)):
+                    states.append(state)
             previous = piece
         return tuple(states)
 

@@ -1,0 +1,125 @@
+"""The α = 2 state on a fixed support as an explicit function of β.
+
+With t = 2/β and a support S of k patterns, a stationary state minimises t|p|² − pᵀGp over the face of S.
+In the eigenbasis u_a of P G_SS P on the tangent space (P = I − 11ᵀ/k) with eigenvalues λ_a and pulls
+r_a = u_aᵀ G_SS 1/k,
+
+    p(t) = 1/k + Σ_a u_a r_a / (t − λ_a),      θ(t) = 1ᵀG_SS1/k² − t/k + Σ_a r_a² / (t − λ_a),
+    Γ = −θ/t − 1,                              λ_min(∇²Γ)/β = 1 − λ_max/t,
+
+so that a pull of zero takes its pole out of the state while it stays in the stability. The state is a strict
+minimum while p > 0 on S, z < θ outside S and t > λ_max.
+
+Source: the free energy of Theorem 3.1 and Eq. (3.5) at α = 2 in its dual form over weights, with Proposition
+4.2 of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopfieldphase.continuation.branch import State, Vector
+from hopfieldphase.kernels.active_set import first_event
+
+RESOLUTION = 1e-12
+"""Relative precision of located events; what differs by less happens at one value."""
+
+# A pull below this multiple of the largest Gram entry is the rounding of zero.
+_NO_PULL = 16 * float(np.finfo(np.float64).eps)
+# Weights and relative slacks below this are ties.
+_TIED = 1e-13
+
+
+class Face:
+    """The stationary state on one support as an explicit function of t = 2/β.
+
+    Parameters
+    ----------
+    scaled : ndarray, shape (M, d)
+        s Ξ.
+    support : ndarray of int, shape (k,)
+        Ascending indices.
+
+    Attributes
+    ----------
+    top : float
+        λ_max(P G_SS P), the value of t at which the state loses stability; 0 for a single pattern or copies.
+    soft : ndarray, shape (k, n)
+        The tangent eigenvectors of `top`.
+    """
+
+    def __init__(self, scaled: Vector, support: NDArray[np.int64]) -> None:
+        k = support.size
+        self.scaled = scaled
+        self.support = support
+        columns = scaled @ scaled[support].T
+        gram = columns[support]
+        self.mean_overlaps: Vector = columns.sum(axis=1) / k
+        self.mean_square = float(self.mean_overlaps[support].sum() / k)
+        self.size = float(gram.diagonal().max())
+        # Householder reflection that takes 1/√k to the first axis: its other columns span the tangent space
+        mirror = np.full(k, 1 / math.sqrt(k))
+        mirror[0] -= 1.0
+        square = float(mirror @ mirror)
+        basis = np.eye(k)[:, 1:]
+        if square > 0:
+            basis -= np.outer(mirror, mirror[1:]) * (2 / square)
+        levels, rotation = np.linalg.eigh(basis.T @ gram @ basis)
+        vectors = basis @ rotation
+        pulls = self.mean_overlaps[support] @ vectors
+        top = float(levels[-1]) if k > 1 else 0.0
+        self.top = top if top > 1e-13 * self.size else 0.0
+        self.soft: Vector = vectors[:, levels >= self.top * (1 - 1e-10)]
+        acting = np.abs(pulls) > _NO_PULL * self.size
+        self.vectors: Vector = np.ascontiguousarray(vectors[:, acting])
+        self.pulls: Vector = pulls[acting]
+        self.levels: Vector = levels[acting]
+
+    def weights(self, t: float) -> Vector:
+        """Weights p on the support."""
+        return 1 / self.support.size + self.vectors @ (self.pulls / (t - self.levels))
+
+    def energy(self, t: float) -> float:
+        """Minimum over the face of t|p|² − pᵀGp = −θ = t (Γ + 1)."""
+        return t / self.support.size - self.mean_square - float(np.sum(self.pulls**2 / (t - self.levels)))
+
+    def next_event(
+        self, t: float, down: bool, limit: float, fresh: NDArray[np.bool_]
+    ) -> tuple[float, Vector]:
+        """Displacement of the first leave or enter within `limit`, and per pattern when it acts."""
+        found = np.empty(self.mean_overlaps.size)
+        couplings = self.scaled @ (self.scaled[self.support].T @ self.vectors)
+        tau = first_event(
+            self.support, self.vectors, self.mean_overlaps, couplings, self.mean_square,
+            self.pulls, self.levels, t, down, limit, fresh, found,
+        )  # fmt: skip
+        return tau, found
+
+    def is_strict_minimum(self, t: float) -> bool:
+        """Whether p > 0, z < θ outside and t > λ_max, each beyond rounding."""
+        if not t > self.top * (1 + RESOLUTION):
+            return False
+        p = self.weights(t)
+        slack = -self.energy(t) - self.scaled @ (p @ self.scaled[self.support])
+        slack[self.support] = math.inf
+        return bool(p.min() > _TIED and slack.min() > _TIED * self.size)
+
+    def state(self, t: float) -> State:
+        """The state and its observables."""
+        weights = np.zeros(self.mean_overlaps.size)
+        on_support = self.weights(t)
+        weights[self.support] = on_support
+        x = on_support @ self.scaled[self.support]
+        energy = self.energy(t)
+        return State(
+            parameter=2 / t,
+            beta=2 / t,
+            x=x,
+            weights=weights,
+            support=tuple(self.support.tolist()),
+            free_energy=energy / t - 1,
+            overlap_max=float(np.abs(self.scaled @ x).max()),
+            threshold=-energy,
+            hessian_min=1 - self.top / t,
+        )
