@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import HopfieldModel
     from hopfieldphase.runs.sweeps import sweep_beta
-    from hopfieldphase.solvers.relax import Solution, relax
+    from hopfieldphase.solvers.relaxation import Solution, relax
 
 __version__ = "0.1.0"
 
@@ -48,13 +48,13 @@ _HOMES = {
     "HopfieldPhaseError": "hopfieldphase.core.errors",
     "InputError": "hopfieldphase.core.errors",
     "Piece": "hopfieldphase.continuation.branch",
-    "Solution": "hopfieldphase.solvers.relax",
+    "Solution": "hopfieldphase.solvers.relaxation",
     "SpecialPoint": "hopfieldphase.continuation.branch",
     "Status": "hopfieldphase.core.status",
     "conjugate": "hopfieldphase.kernels.maps",
     "entmax": "hopfieldphase.kernels.maps",
     "open": "hopfieldphase.data.store",
-    "relax": "hopfieldphase.solvers.relax",
+    "relax": "hopfieldphase.solvers.relaxation",
     "sweep_beta": "hopfieldphase.runs.sweeps",
     "tsallis_entropy": "hopfieldphase.core.tsallis",
     "weights": "hopfieldphase.kernels.maps",
