@@ -1,0 +1,217 @@
+"""The equations of a curve F(x, p) = 0 as plain functions, and their linear algebra at one point.
+
+The engine works in scaled unknowns y = (x/X, p/P), in which a length means the same along the state and
+along the parameter. X and P are powers of two, so that scaling never rounds.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from hopfieldphase.core.errors import InputError
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A system F(x, p) = 0 of n equations for n unknowns x and one parameter p.
+
+    Parameters
+    ----------
+    F : callable
+        F(x, p), shape (n,), for x of shape (n,) and a float p.
+    F_x : callable
+        The Jacobian ∂F/∂x, shape (n, n), dense.
+    F_p : callable
+        The derivative ∂F/∂p, shape (n,).
+    symmetric : bool
+        F_x is symmetric, F the gradient of an energy: the index then comes from the inertia of a
+        factorization, without eigenvalues.
+    monitors : callable, optional
+        Functions (x, p) → (k,) whose sign changes along the curve are located as special points.
+    barrier : bool
+        F is this problem only where every monitor is ≥ 0: the curve ends where the first one vanishes.
+    state_scale : float, optional
+        Typical |x|, the length unit of the state; by default |x0|, or 1 where x0 = 0.
+
+    Notes
+    -----
+    Where F cannot be evaluated it may return NaN: the step is then shortened. Any object with the
+    attributes `F`, `F_x` and `F_p` serves as a problem; the others are optional.
+    """
+
+    F: Callable[[Vector, float], Vector]
+    F_x: Callable[[Vector, float], Matrix]
+    F_p: Callable[[Vector, float], Vector]
+    symmetric: bool = False
+    monitors: Callable[[Vector, float], Vector] | None = None
+    barrier: bool = False
+    state_scale: float | None = None
+
+
+class Linearization:
+    """F, its Jacobian and a factorization at one point, in scaled unknowns.
+
+    Attributes
+    ----------
+    residual : ndarray, shape (n,)
+        F.
+    slope : ndarray, shape (n,)
+        P F_p.
+    response : ndarray, shape (n,)
+        (X F_x)⁻¹ P F_p: minus the velocity dx/dp of the curve.
+    """
+
+    __slots__ = ("_factor", "_pivots", "_symmetric", "jacobian", "residual", "response", "slope")
+
+    def __init__(self, residual: Vector, jacobian: Matrix, slope: Vector, symmetric: bool) -> None:
+        self.residual = residual
+        self.slope = slope
+        self.jacobian = jacobian
+        self._symmetric = symmetric
+        if symmetric:
+            self._factor, self._pivots, singular = lapack.dsytrf(jacobian, lower=1, lwork=32 * len(residual))
+        else:
+            self._factor, self._pivots, singular = lapack.dgetrf(jacobian)
+        if singular > 0:  # an exact zero pivot: any tiny value gives the null vector
+            k = singular - 1
+            self._factor[k, k] = np.finfo(float).eps * max(float(np.abs(jacobian).max()), 1.0)
+        self.response = self.solve(slope)
+
+    def solve(self, right: Vector) -> Vector:
+        """Solve X F_x a = right."""
+        if self._symmetric:
+            return lapack.dsytrs(self._factor, self._pivots, right, lower=1)[0]
+        return lapack.dgetrs(self._factor, self._pivots, right)[0]
+
+    def step(self, residual: Vector, normal: Vector | None) -> Vector:
+        """Newton step δ: X F_x δx + P F_p δp = −residual and normal·δ = 0, or δp = 0 without a normal."""
+        a = self.solve(residual)
+        step = np.empty(len(a) + 1)
+        step[-1] = 0.0
+        if normal is not None:
+            step[-1] = normal[:-1] @ a / (normal[-1] - normal[:-1] @ self.response)
+        step[:-1] = -a - self.response * step[-1]
+        return step
+
+    def tangent(self) -> Vector:
+        """Unit vector along the curve, rising in the parameter."""
+        size = math.sqrt(1.0 + self.response @ self.response)
+        tangent = np.empty(len(self.response) + 1)
+        tangent[:-1] = self.response / -size
+        tangent[-1] = 1.0 / size
+        return tangent
+
+    def index(self) -> int:
+        """Number of eigenvalues of F_x with a negative real part."""
+        if self._symmetric:
+            # A 2 × 2 pivot block (two negative entries in the list) has one eigenvalue of each sign.
+            blocks = self._pivots < 0
+            return int(np.count_nonzero((np.diagonal(self._factor) < 0) & ~blocks)) + int(blocks.sum()) // 2
+        return int(np.count_nonzero(np.linalg.eigvals(self.jacobian).real < 0))
+
+    def determinant_sign(self, index: int) -> int:
+        """Sign of det F_x, given the index."""
+        if self._symmetric:
+            return -1 if index % 2 else 1
+        swaps = np.count_nonzero(self._pivots != np.arange(len(self._pivots)))
+        return -1 if (swaps + np.count_nonzero(np.diagonal(self._factor) < 0)) % 2 else 1
+
+    def spectrum(self) -> NDArray[Any]:
+        """Eigenvalues of X F_x by rising real part."""
+        if self._symmetric:
+            return np.linalg.eigvalsh(self.jacobian)
+        return np.sort_complex(np.linalg.eigvals(self.jacobian))
+
+    def nearly_singular(self) -> bool:
+        """Whether the smallest pivot is at the rounding level of the largest."""
+        pivots = np.abs(np.diagonal(self._factor))
+        if self._symmetric:
+            pivots = pivots[self._pivots > 0]
+        return bool(pivots.size) and bool(pivots.min() <= 1e-10 * np.abs(self.jacobian).max())
+
+
+class Equations:
+    """A problem in scaled unknowns, with its optional parts filled in.
+
+    Parameters
+    ----------
+    problem : Problem or any object with F, F_x, F_p
+    x0 : ndarray, shape (n,)
+        Start state: fixes n and, unless the problem names one, the length unit of the state.
+    p0 : float
+        Start value of the parameter.
+    parameter_scale : float
+        Length unit of the parameter, rounded to a power of two.
+
+    Raises
+    ------
+    InputError
+        When a function is missing or returns another shape.
+    """
+
+    def __init__(self, problem: Any, x0: Vector, p0: float, parameter_scale: float) -> None:
+        missing = [name for name in ("F", "F_x", "F_p") if not callable(getattr(problem, name, None))]
+        if missing:
+            raise InputError(
+                f"the problem has no function {', '.join(missing)}: give an object with the attributes F(x, p), "
+                "F_x(x, p) and F_p(x, p), for example Problem(F, F_x, F_p)"
+            )
+        self.n = len(x0)
+        self._F, self._F_x, self._F_p = problem.F, problem.F_x, problem.F_p
+        self._monitors = getattr(problem, "monitors", None)
+        self.barrier: bool = getattr(problem, "barrier", False)
+        self.symmetric: bool = self.n == 1 or bool(getattr(problem, "symmetric", False))
+        self.state_scale = _power_of_two(
+            getattr(problem, "state_scale", None) or math.sqrt(float(x0 @ x0)) or 1.0
+        )
+        self.parameter_scale = _power_of_two(parameter_scale)
+        for name, shape in (("F", (self.n,)), ("F_x", (self.n, self.n)), ("F_p", (self.n,))):
+            found = np.shape(getattr(problem, name)(x0, p0))
+            if found != shape:
+                raise InputError(f"{name}(x, p) has shape {found} for x of length {self.n}: return {shape}")
+
+    def scaled(self, x: Vector, p: float) -> Vector:
+        """Y of a state and a parameter value."""
+        return np.append(x / self.state_scale, p / self.parameter_scale)
+
+    def state(self, y: Vector) -> Vector:
+        """X of a point."""
+        return y[:-1] * self.state_scale
+
+    def parameter(self, y: Vector) -> float:
+        """P of a point."""
+        return float(y[-1]) * self.parameter_scale
+
+    def residual(self, y: Vector) -> Vector:
+        """F at a point."""
+        return np.asarray(self._F(self.state(y), self.parameter(y)), dtype=np.float64)
+
+    def linearize(self, y: Vector) -> Linearization | None:
+        """F and its derivatives at a point; None where they are not finite."""
+        x, p = self.state(y), self.parameter(y)
+        residual = np.asarray(self._F(x, p), dtype=np.float64)
+        slope = np.asarray(self._F_p(x, p), dtype=np.float64) * self.parameter_scale
+        jacobian = np.asarray(self._F_x(x, p), dtype=np.float64) * self.state_scale
+        if not (
+            math.isfinite(residual.sum()) and math.isfinite(slope.sum()) and math.isfinite(jacobian.sum())
+        ):
+            return None
+        return Linearization(residual, jacobian, slope, self.symmetric)
+
+    def monitors(self, y: Vector) -> Vector:
+        """Values of the monitored functions at a point; empty without any."""
+        if self._monitors is None:
+            return np.empty(0)
+        return np.asarray(self._monitors(self.state(y), self.parameter(y)), dtype=np.float64)
+
+
+def _power_of_two(value: float) -> float:
+    return 2.0 ** round(math.log2(value))
