@@ -1,0 +1,1 @@
+"""Labelled datasets in, Matplotlib axes out."""
