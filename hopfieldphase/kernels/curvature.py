@@ -99,42 +99,49 @@ def gram_of_rows(rows, m):
 
 @jit(reorder=True)
 def _tridiagonalise(a, diagonal, off):
-    """Householder reduction of the symmetric `a` (overwritten) to its diagonal and squared off-diagonal."""
+    """Householder reduction of the symmetric `a` (lower half, overwritten): diagonal, squared off-diagonal.
+
+    Rows are eliminated from the last one upward, so that every inner loop runs along a row.
+    """
     n = a.shape[0]
-    v = np.empty(n)
-    u = np.empty(n)
-    for k in range(n - 1):
-        diagonal[k] = a[k, k]
+    e = np.zeros(n)
+    for i in range(n - 1, 0, -1):
+        v = a[i]
+        diagonal[i] = v[i]
+        head = v[i - 1]
         rest = 0.0
-        for i in range(k + 2, n):
-            rest += a[k, i] * a[k, i]
-        head = a[k, k + 1]
+        for k in range(i - 1):
+            rest += v[k] * v[k]
         norm2 = rest + head * head
-        off[k] = norm2
+        off[i] = norm2
         if rest <= 1e-300:
             continue
         norm = np.sqrt(norm2)
-        first = head + norm if head > 0.0 else head - norm
         h = norm2 + abs(head) * norm
-        for i in range(k + 1, n):
-            v[i] = a[k, i]
-        v[k + 1] = first
-        vu = 0.0
-        for i in range(k + 1, n):
-            s = 0.0
-            for j in range(k + 1, n):
-                s += a[i, j] * v[j]
-            u[i] = s / h
-            vu += u[i] * v[i]
-        shift = 0.5 * vu / h
-        for i in range(k + 1, n):
-            u[i] -= shift * v[i]
-        for i in range(k + 1, n):
-            vi = v[i]
-            ui = u[i]
-            for j in range(k + 1, n):
-                a[i, j] -= vi * u[j] + ui * v[j]
-    diagonal[n - 1] = a[n - 1, n - 1]
+        v[i - 1] = head + norm if head > 0.0 else head - norm
+        e[:i] = 0.0
+        for j in range(i):
+            row = a[j]
+            f = v[j]
+            g = row[j] * f
+            for k in range(j):
+                e[k] += row[k] * f
+                g += row[k] * v[k]
+            e[j] += g
+        f = 0.0
+        for j in range(i):
+            e[j] /= h
+            f += e[j] * v[j]
+        shift = f / (h + h)
+        for j in range(i):
+            e[j] -= shift * v[j]
+        for j in range(i):
+            row = a[j]
+            f = v[j]
+            g = e[j]
+            for k in range(j + 1):
+                row[k] -= f * e[k] + g * v[k]
+    diagonal[0] = a[0, 0]
 
 
 @jit
@@ -155,7 +162,7 @@ def _largest_eigenvalue(a):
     _tridiagonalise(a, diagonal, off)
     bound = 0.0
     for i in range(n):
-        radius = np.sqrt(off[i]) + (np.sqrt(off[i - 1]) if i > 0 else 0.0)
+        radius = np.sqrt(off[i]) + (np.sqrt(off[i + 1]) if i + 1 < n else 0.0)
         bound = max(bound, diagonal[i] + radius)
     top = bound * (1.0 + 1e-14)
     for _ in range(60):
@@ -165,8 +172,7 @@ def _largest_eigenvalue(a):
         q, dq, ddq = 1.0, 0.0, 0.0
         above = True
         for i in range(n):
-            e = off[i - 1] if i > 0 else 0.0
-            r = e / q
+            r = off[i] / q
             slope = r * dq / q
             bend = r * ddq / q - 2.0 * slope * dq / q
             q, dq, ddq = top - diagonal[i] - r, 1.0 + slope, bend
