@@ -5,7 +5,10 @@ nothing: Numba, xarray and SciPy come with the first function that needs them.
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from wrapt import register_post_import_hook
 
 if TYPE_CHECKING:
     from hopfieldphase import patterns
@@ -78,3 +81,16 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def _attach_accessor(xarray: ModuleType) -> None:
+    """Give datasets and trees their `.hp`, whose module is loaded when it is first used."""
+
+    def hp(data: Any) -> Any:
+        return import_module("hopfieldphase.accessor").SweepAccessor(data)
+
+    xarray.register_dataset_accessor("hp")(hp)
+    xarray.register_datatree_accessor("hp")(hp)
+
+
+register_post_import_hook(_attach_accessor, "xarray")
