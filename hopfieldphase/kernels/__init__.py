@@ -1,0 +1,1 @@
+"""Every compiled loop, next to nothing else: each is tested against its plain NumPy twin."""

@@ -1,149 +1,160 @@
-"""Weights and conjugate of one row of scores: the compiled building blocks of every other kernel."""
+"""Weights and conjugate of one row of scores: the compiled building blocks of every other kernel.
+
+Nothing is checked here. Rows are one-dimensional, contiguous, of float32 or float64 (kept; sums run in
+float64), with at least one finite score and neither NaN nor +inf; −inf marks an absent pattern. alpha and beta
+are floats. z and p must not overlap: p also serves as scratch.
+"""
 
 import math
 
 import numpy as np
 
+from hopfieldphase.kernels.elementary import exp, expm1, log
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.screening import cut_at, gather, keep, largest, lower_bound, top_score
+from hopfieldphase.kernels.thresholds import (
+    gini_threshold,
+    high_weight,
+    low_weight,
+    peak_level,
+    smallest_weight,
+    sort_descending,
+    three_halves_threshold,
+)
+
+_STRETCH = 64  # scores whose weights are skipped together when all of them are zero
+_SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
 @jit
 def weights_row(z, alpha, beta, p):
-    """Fill p with the weights of the scores z (at least one finite) and return the threshold θ.
-
-    1-d arrays that do not overlap; alpha and beta are floats and not checked. Entries of −inf
-    get weight zero. θ is NaN for alpha = 1 and inf, where there is none.
-    """
-    top = z[0]
-    for i in range(1, z.size):
-        top = max(top, z[i])
-    top = float(top)
+    """Fill p with the weights of the scores z and return the threshold θ (NaN for alpha = 1 and inf)."""
+    top = top_score(z, p)
     if alpha == 1.0:
-        total = 0.0
-        for i in range(z.size):
-            total += math.exp(beta * (z[i] - top))
-        for i in range(z.size):
-            p[i] = math.exp(beta * (z[i] - top)) / total
-        return np.nan
-    if alpha == np.inf:
-        count = 0
-        for i in range(z.size):
-            count += z[i] == top
-        for i in range(z.size):
-            p[i] = 1.0 / count if z[i] == top else 0.0
-        return np.nan
-    if alpha <= 2.0:
-        return _low_index_row(z, top, alpha, beta, p)
-    return _high_index_row(z, top, alpha, beta, p)
+        return _fill_softmax(z, top, beta, p)
+    if np.isinf(alpha):
+        return _fill_hardmax(z, top, p)
+    power = alpha - 1.0
+    scale = power / alpha * beta
+    if alpha < 1.0:
+        level, total = peak_level(z, top, scale, power, 0.0)
+        return _fill_low(z, top, scale, power, level, 1.0 / total, p)
+    bend = min(power, 1.0)
+    scores = gather(z, top, scale, bend, p)
+    t = lower_bound(scores, top, scale, bend, -1.0)
+    if alpha == 2.0:
+        t, total = gini_threshold(scores, top, scale, t)
+        return _fill_gini(z, top, scale, t, 1.0 / total, p)
+    if alpha == 1.5:
+        t, total = three_halves_threshold(scores, top, scale, t)
+        return _fill_three_halves(z, top, scale, t, 1.0 / total, p)
+    if alpha < 2.0:
+        level, total = peak_level(scores, top, scale, power, math.log(-t) / power)
+        return _fill_low(z, top, scale, power, level, 1.0 / total, p)
+    scores = keep(scores, cut_at(t, top, scale), p)
+    sort_descending(scores)
+    lowest, q, total = smallest_weight(scores, scale, power)
+    return _fill_high(z, lowest, scale, power, q, 1.0 / total, p)
 
 
-@jit
-def _low_index_row(z, top, alpha, beta, p):
-    """0 < alpha <= 2: Newton for the logarithm of the largest weight."""
-    a = alpha - 1.0
-    low, high = -math.log(z.size), 0.0
-    level = high
-    for _ in range(200):
-        peak = math.exp(a * level)
-        total = 0.0
-        slope = 0.0
-        for i in range(z.size):
-            gap = beta * (top - z[i]) / alpha
-            inner = 1.0 - a * gap / peak
-            if inner > 0.0 and gap < np.inf:
-                weight = math.exp(level + math.log1p(-a * gap / peak) / a)
-                total += weight
-                slope += weight / inner
-        excess = math.log(total)
-        if excess > 0.0:
-            high = level
-        else:
-            low = level
-        step = excess * total / slope
-        new = level - step
-        if not low <= new <= high:
-            new = 0.5 * (low + high)
-        done = abs(new - level) <= 1e-16 * max(1.0, -level)
-        level = new
-        if done:
-            break
-    peak = math.exp(a * level)
-    total = 0.0
-    for i in range(z.size):
-        gap = beta * (top - z[i]) / alpha
-        weight = 0.0
-        if 1.0 - a * gap / peak > 0.0 and gap < np.inf:
-            weight = math.exp(level + math.log1p(-a * gap / peak) / a)
-        total += weight
-        p[i] = weight
-    for i in range(z.size):
-        p[i] = p[i] / total
-    return top - alpha * math.exp(a * level) / (a * beta)
-
-
-@jit
-def _high_index_row(z, top, alpha, beta, p):
-    """2 < alpha < inf: size of the support by bisection, then Newton for the smallest weight."""
-    a = alpha - 1.0
-    scale = a * beta / alpha
-    ordered = np.sort(z)[::-1]
-    inside, outside = 1, z.size + 1
-    while outside - inside > 1:
-        k = (inside + outside) // 2
-        total = 0.0
-        for i in range(k - 1):
-            total += (scale * (float(ordered[i]) - float(ordered[k - 1]))) ** (1.0 / a)
-        if total < 1.0:
-            inside = k
-        else:
-            outside = k
-    k = inside
-    lowest = float(ordered[k - 1])
-    q = 1.0 / k
-    for _ in range(200):
-        power = q**a
-        total = 0.0
-        slope = 0.0
-        for i in range(k):
-            weight = (scale * (float(ordered[i]) - lowest) + power) ** (1.0 / a)
-            total += weight
-            slope += (q / weight) ** (alpha - 2.0)
-        step = (total - 1.0) / slope
-        new = q - step
-        if not new > 0.0:
-            new = 0.5 * q
-        done = abs(new - q) <= 1e-16 * q
-        q = new
-        if done:
-            break
-    power = q**a
-    total = 0.0
-    for i in range(z.size):
-        weight = 0.0
-        if z[i] >= lowest:
-            weight = (scale * (z[i] - lowest) + power) ** (1.0 / a)
-        total += weight
-        p[i] = weight
-    for i in range(z.size):
-        p[i] = p[i] / total
-    return lowest - power / scale
-
-
-@jit
+@jit(reorder=True)
 def conjugate_row(z, p, alpha, beta):
     """Return Ω*(βz) = β z·p + Ψ(p) for the weights p of the scores z."""
-    top = -np.inf
-    for i in range(z.size):
-        top = max(top, float(z[i]))
-    if alpha == np.inf:
-        return beta * top
-    a = alpha - 1.0
+    top = largest(z)
+    total = 0.0
+    if alpha == 2.0:
+        for i in range(z.size):
+            weight = float(p[i])
+            gap = float(z[i]) - top if weight > 0.0 else 0.0
+            total += weight * (beta * gap + 1.0 - weight)
+    elif not np.isinf(alpha):
+        power = alpha - 1.0
+        inverse = 1.0 / power if power != 0.0 else 1.0
+        for i in range(z.size):
+            weight = float(p[i])
+            present = weight >= _SMALLEST_NORMAL
+            weight = weight if present else 0.0
+            gap = float(z[i]) - top if present else 0.0
+            surprise = -log(weight if present else 1.0)
+            if power != 0.0:
+                surprise = -expm1(-power * surprise) * inverse
+            total += weight * (beta * gap + surprise)
+    return beta * top + total
+
+
+@jit(reorder=True)
+def _fill_softmax(z, top, beta, p):
     total = 0.0
     for i in range(z.size):
-        weight = float(p[i])
-        if weight > 0.0:
-            surprise = -math.log(weight)
-            if a != 0.0:
-                surprise = -math.expm1(-a * surprise) / a
-            total += weight * (beta * (z[i] - top) + surprise)
-    return beta * top + total
+        weight = exp(beta * (float(z[i]) - top))
+        total += weight
+        p[i] = weight
+    share = 1.0 / total
+    for i in range(z.size):
+        p[i] *= share
+    return np.nan
+
+
+@jit(reorder=True)
+def _fill_hardmax(z, top, p):
+    count = 0
+    for i in range(z.size):
+        count += z[i] == top
+    share = 1.0 / count
+    for i in range(z.size):
+        p[i] = share if z[i] == top else 0.0
+    return np.nan
+
+
+@jit(reorder=True)
+def _fill_gini(z, top, scale, t, share, p):
+    for i in range(z.size):
+        weight = scale * (float(z[i]) - top) - t
+        p[i] = weight * share if weight > 0.0 else 0.0
+    return top + t / scale
+
+
+@jit(reorder=True)
+def _fill_three_halves(z, top, scale, t, share, p):
+    for i in range(z.size):
+        root = scale * (float(z[i]) - top) - t
+        p[i] = root * root * share if root > 0.0 else 0.0
+    return top + t / scale
+
+
+@jit(reorder=True)
+def _fill_low(z, top, scale, power, level, share, p):
+    ratio = scale * math.exp(-power * level)
+    inverse = 1.0 / power
+    for start in range(0, z.size, _STRETCH):
+        stop = min(start + _STRETCH, z.size)
+        count = 0
+        for i in range(start, stop):
+            count += ratio * (float(z[i]) - top) > -1.0
+        if count:
+            for i in range(start, stop):
+                weight, _ = low_weight(ratio * (float(z[i]) - top), level, inverse)
+                p[i] = weight * share
+        else:
+            for i in range(start, stop):
+                p[i] = 0.0
+    return top - 1.0 / ratio
+
+
+@jit(reorder=True)
+def _fill_high(z, lowest, scale, power, q, share, p):
+    base = q**power
+    inverse = 1.0 / power
+    for start in range(0, z.size, _STRETCH):
+        stop = min(start + _STRETCH, z.size)
+        count = 0
+        for i in range(start, stop):
+            count += z[i] >= lowest
+        if count:
+            for i in range(start, stop):
+                weight = high_weight(scale * (float(z[i]) - lowest), q, base, inverse)
+                p[i] = weight * share if z[i] >= lowest else 0.0
+        else:
+            for i in range(start, stop):
+                p[i] = 0.0
+    return lowest - base / scale

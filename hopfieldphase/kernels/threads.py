@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from operator import index
 from queue import SimpleQueue
@@ -48,7 +49,8 @@ def run_chunks(
     The calling thread works too; the others come from a pool that lives as long as the process.
     A call from inside a chunk runs serially, so that nested batches neither wait for each other
     nor crowd the cores. A forked child starts with an empty pool. After an error, or Ctrl-C, no
-    further chunk is started, the running ones finish, and the first error is raised.
+    further chunk is started, the running ones finish, and the error is raised; a second Ctrl-C
+    does not wait for them.
 
     Parameters
     ----------
@@ -66,66 +68,66 @@ def run_chunks(
     InputError
         If `threads`, or the environment variable, is not a positive integer.
     """
-    workers = min(thread_count(threads), max(n_items // least, 1))
-    if workers == 1 or getattr(_local, "inside", False):
+    n_chunks = max(n_items // least, 1)
+    n_threads = min(thread_count(threads), n_chunks)
+    if n_threads == 1 or getattr(_local, "inside", False):
         if n_items:
             function(0, n_items)
         return
-    n_chunks = min(workers * _CHUNKS_PER_THREAD, n_items // least)
-    batch = _Batch(function, n_items, n_chunks)
-    _pool.help(batch, workers - 1)
-    batch.work()
-    batch.finish()
+    batch = _Batch(function, n_items, min(n_threads * _CHUNKS_PER_THREAD, n_chunks))
+    _pool.help(batch, n_threads - 1)
+    try:
+        batch.work()
+    finally:
+        batch.close()
+    if batch.error is not None:
+        raise batch.error
 
 
 class _Batch:
-    """One call of `run_chunks`: hands out chunks, counts the running ones, keeps the first error."""
+    """One call of `run_chunks`: its chunks, how many threads help, and the first error of theirs."""
 
     def __init__(self, function: Callable[[int, int], object], n_items: int, n_chunks: int) -> None:
+        bounds = [n_items * i // n_chunks for i in range(n_chunks + 1)]
+        self.error: BaseException | None = None
         self._function = function
-        self._bounds = [n_items * i // n_chunks for i in range(n_chunks + 1)]
-        self._next = 0
-        self._running = 0
-        self._error: BaseException | None = None
-        self._changed = threading.Condition(threading.Lock())
+        self._chunks = deque(zip(bounds[:-1], bounds[1:], strict=True))
+        self._helpers = 0
+        self._changed = threading.Condition()
 
     def work(self) -> None:
         """Take chunks until none is left."""
-        outer = getattr(_local, "inside", False)
         _local.inside = True
         try:
             while True:
-                with self._changed:
-                    i = self._next
-                    if i >= len(self._bounds) - 1:
-                        return
-                    self._next = i + 1
-                    self._running += 1
-                error = None
                 try:
-                    self._function(self._bounds[i], self._bounds[i + 1])
-                except BaseException as caught:  # carried to the calling thread, raised by finish()
-                    error = caught
-                with self._changed:
-                    self._running -= 1
-                    if error is not None:
-                        self._next = len(self._bounds)
-                        self._error = self._error or error
-                    if not self._running:
-                        self._changed.notify_all()
+                    start, stop = self._chunks.popleft()
+                except IndexError:
+                    return
+                self._function(start, stop)
         finally:
-            _local.inside = outer
+            _local.inside = False
 
-    def finish(self) -> None:
-        """Wait for the chunks that other threads still run; raise the first error."""
+    def help(self) -> None:
+        """Work in a thread of the pool, and leave an error to the calling thread."""
         with self._changed:
-            try:
-                while self._running:
-                    self._changed.wait()
-            finally:
-                self._next = len(self._bounds)
-            if self._error is not None:
-                raise self._error
+            self._helpers += 1
+        try:
+            self.work()
+        except BaseException as error:  # whatever it is, it belongs to the caller of run_chunks
+            self._chunks.clear()
+            self.error = self.error or error
+        finally:
+            with self._changed:
+                self._helpers -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Start no further chunk, and wait for those that run."""
+        self._chunks.clear()
+        with self._changed:
+            while self._helpers:
+                self._changed.wait()
 
 
 class _Pool:
@@ -133,26 +135,26 @@ class _Pool:
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[_Batch] = SimpleQueue()
-        self._size = 0
         self._lock = threading.Lock()
+        self._size = 0
 
-    def help(self, batch: _Batch, n_helpers: int) -> None:
-        if self._size < n_helpers:
-            with self._lock:
-                while self._size < n_helpers:
-                    threading.Thread(target=self._serve, name="hopfieldphase", daemon=True).start()
-                    self._size += 1
-        for _ in range(n_helpers):
+    def help(self, batch: _Batch, n_threads: int) -> None:
+        """Ask for so many threads; those that come late find nothing left to do."""
+        with self._lock:
+            for _ in range(self._size, n_threads):
+                threading.Thread(target=self._serve, name="hopfieldphase", daemon=True).start()
+                self._size += 1
+        for _ in range(n_threads):
             self._queue.put(batch)
 
     def _serve(self) -> None:
         while True:
-            self._queue.get().work()
+            self._queue.get().help()
 
 
 def _positive(value: object, name: str) -> int:
     try:
-        number = int(value) if isinstance(value, str) else index(value)  # type: ignore[arg-type]
+        number = int(value) if isinstance(value, str) else index(value)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         number = 0
     if isinstance(value, bool) or number < 1:
@@ -161,8 +163,8 @@ def _positive(value: object, name: str) -> int:
 
 
 def _forget_pool() -> None:
-    """In a forked child none of the threads exists."""
-    global _pool
+    """Start anew in a forked child, where none of the threads exists."""
+    global _pool  # noqa: PLW0603
     _pool = _Pool()
     _local.inside = False
 

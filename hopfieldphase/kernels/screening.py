@@ -1,0 +1,120 @@
+"""Which scores of a row can carry weight at all: for alpha > 1 usually few, found without sorting.
+
+In units of y = (alpha−1)/alpha β (z − max z) the weights are (y − t)₊^{1/(alpha−1)} with one unknown t in
+[−1, 0), where Σp = 1. Leaving scores out of that sum can only lower it, so the t of ANY subset is a lower
+bound of the t of the row. The subset taken here holds the largest of every few scores, which the search
+for max z needs anyway. By Jensen's inequality m scores of mean ȳ above t obey t >= ȳ − m^{−(alpha−1)} for
+1 < alpha <= 2; for alpha > 2, where weights in [0, 1] are larger than the y − t, the bound of alpha = 2 holds.
+"""
+
+from hopfieldphase.kernels.jit import jit
+
+LANES = 16  # scores side by side in one block
+DEPTH = 8  # rows of a block: each lane keeps the largest of so many scores
+BLOCK = LANES * DEPTH
+
+
+@jit(reorder=True)
+def top_score(z, p):
+    """Return max z; in long rows leave the maxima of all lanes at the end of p, for `gather`."""
+    n_blocks = z.size // BLOCK
+    if n_blocks == 0:
+        return largest(z)
+    maxima = p[z.size - n_blocks * LANES :]
+    for block in range(n_blocks):
+        for j in range(LANES):
+            highest = z[block * BLOCK + j]
+            for i in range(1, DEPTH):
+                score = z[block * BLOCK + i * LANES + j]
+                highest = score if score > highest else highest
+            maxima[block * LANES + j] = highest
+    top = largest(maxima)
+    for i in range(n_blocks * BLOCK, z.size):
+        top = max(top, float(z[i]))
+    return top
+
+
+@jit(reorder=True)
+def gather(z, top, scale, power, p):
+    """Return the scores that can carry weight, in any order; call `top_score` with the same p first.
+
+    They are copied to the front of p; a short row is returned as it is.
+
+    scale is (alpha−1)/alpha β and power is min(alpha−1, 1), alpha > 1.
+    """
+    n_blocks = z.size // BLOCK
+    if n_blocks == 0:
+        return z
+    n_maxima = n_blocks * LANES
+    first = z.size - n_maxima
+    cut = cut_at(lower_bound(p[first:], top, scale, power, -1.0), top, scale)
+    # Candidates never overtake the maxima still to be read: lane j ends with at most DEPTH (j + 1) of them.
+    count = 0
+    for lane in range(n_maxima):
+        if p[first + lane] >= cut:
+            start = lane // LANES * BLOCK + lane % LANES
+            for i in range(DEPTH):
+                score = z[start + i * LANES]
+                p[count] = score
+                count += score >= cut
+    for i in range(n_blocks * BLOCK, z.size):
+        p[count] = z[i]
+        count += z[i] >= cut
+    return p[:count]
+
+
+@jit
+def cut_at(bound, top, scale):
+    """Return the score below which no weight can be, given a lower bound of t.
+
+    The margin covers the rounding of the bound; that of this sum asks to compare with `>=`.
+    """
+    return top + bound * (1.0 + 1e-12) / scale
+
+
+@jit(reorder=True)
+def lower_bound(scores, top, scale, power, bound):
+    """Raise the lower bound of t as far as the mean of the scores above it allows."""
+    previous = -1
+    while True:
+        count = 0
+        total = 0.0
+        for i in range(scores.size):
+            above = scale * (float(scores[i]) - top) - bound
+            above = above if above > 0.0 else 0.0
+            total += above
+            count += above > 0.0
+        if count == previous:
+            return bound
+        previous = count
+        bound = max(bound, bound + (total - count ** (1.0 - power)) / count)
+
+
+@jit
+def keep(scores, cut, p):
+    """Return the scores of at least `cut`, moved to the front of p (which may hold `scores` itself)."""
+    count = 0
+    for i in range(scores.size):
+        score = scores[i]
+        p[count] = score
+        count += score >= cut
+    return p[:count]
+
+
+@jit
+def largest(scores):
+    """Return the maximum, by eight comparisons at a time: one chain would wait for each of them."""
+    a = b = c = d = e = f = g = h = scores[0]
+    for i in range(8, scores.size, 8):
+        a = max(a, scores[i - 7])
+        b = max(b, scores[i - 6])
+        c = max(c, scores[i - 5])
+        d = max(d, scores[i - 4])
+        e = max(e, scores[i - 3])
+        f = max(f, scores[i - 2])
+        g = max(g, scores[i - 1])
+        h = max(h, scores[i])
+    top = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+    for i in range((scores.size - 1) // 8 * 8 + 1, scores.size):
+        top = max(top, scores[i])
+    return float(top)

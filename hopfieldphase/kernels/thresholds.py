@@ -1,0 +1,201 @@
+"""The one unknown of a row of weights, found from the scores that can carry weight.
+
+Each function returns, with its unknown, the sum of the weights there: one up to the rounding of the unknown,
+which a division by that sum removes. Scores are measured as y = scale (z − top), where top is the largest and
+scale = (alpha−1)/alpha β; power is alpha − 1.
+"""
+
+import math
+
+import numpy as np
+
+from hopfieldphase.kernels.elementary import exp, log, log1p_and_reciprocal
+from hopfieldphase.kernels.jit import jit
+
+_EPSILON = 2.220446049250313e-16
+_SMALLEST_NORMAL = 2.2250738585072014e-308
+_MAX_STEPS = 100  # a backstop: 2 to 10 steps are taken
+
+
+@jit(reorder=True)
+def gini_threshold(scores, top, scale, t):
+    """alpha = 2: solve Σ(y − t)₊ = 1 from a lower bound t; each step is exact on its support.
+
+    Returns
+    -------
+    t, total
+    """
+    total = 1.0
+    for _ in range(_MAX_STEPS):
+        total = 0.0
+        count = 0
+        for i in range(scores.size):
+            weight = scale * (float(scores[i]) - top) - t
+            weight = weight if weight > 0.0 else 0.0
+            total += weight
+            count += weight > 0.0
+        step = (total - 1.0) / count
+        if _settled(total, count, step, t):
+            break
+        t += step
+    return t, total
+
+
+@jit(reorder=True)
+def three_halves_threshold(scores, top, scale, t):
+    """alpha = 3/2: solve Σ(y − t)₊² = 1 from a lower bound t.
+
+    On one support the equation is quadratic. Its root lies above the solution as long as scores still
+    leave the support, Newton's step below; the root is taken as soon as the support has settled.
+    """
+    total = 1.0
+    previous = 0
+    for _ in range(_MAX_STEPS):
+        total = 0.0
+        linear = 0.0
+        count = 0
+        for i in range(scores.size):
+            root = scale * (float(scores[i]) - top) - t
+            root = root if root > 0.0 else 0.0
+            total += root * root
+            linear += root
+            count += root > 0.0
+        excess = total - 1.0
+        step = 0.5 * excess / linear
+        if _settled(total, count, step, t):
+            break
+        square = linear * linear - count * excess
+        if count == previous and square > 0.0:
+            step = excess / (linear + math.sqrt(square))
+        previous = count
+        t += step
+    return t, total
+
+
+@jit(reorder=True)
+def peak_level(scores, top, scale, power, high):
+    """0 < alpha < 2, alpha != 1: solve ln Σp = 0 for the logarithm of the largest weight.
+
+    With power = alpha − 1 and l the unknown, p = exp(l + log1p(scale (z − top) e^{−power l}) / power), which
+    keeps every digit as alpha → 1. ln Σp is increasing and all but concave in l, so that Newton's steps come
+    from below; a bracket guards them.
+
+    Returns
+    -------
+    l, total
+    """
+    inverse = 1.0 / power
+    low = -math.log(scores.size)
+    level = high
+    total = 1.0
+    for _ in range(_MAX_STEPS):
+        ratio = scale * math.exp(-power * level)
+        total = 0.0
+        slope = 0.0
+        for i in range(scores.size):
+            x = ratio * (float(scores[i]) - top)
+            weight, steepness = low_weight(x, level, inverse)
+            total += weight
+            slope += weight * steepness
+        excess = math.log(total)
+        step = excess * total / slope
+        if _settled(total, scores.size, step, 1.0):
+            break
+        if excess > 0.0:
+            high = level
+        else:
+            low = level
+        level -= step
+        if not low < level < high:
+            level = 0.5 * (low + high)
+    return level, total
+
+
+@jit(reorder=True)
+def smallest_weight(ordered, scale, power):
+    """alpha > 2: the support and the smallest weight on it, of scores in descending order.
+
+    The support is the largest k for which the first k scores, with z_k itself as threshold, sum to less than
+    one. There Σp = 1 is convex and increasing in the smallest weight q, p = (scale (z − z_k) + q^power)^{1/power}:
+    Newton from q = 1/k comes down to the root. Solving for t instead would lose half of the digits of q or more.
+
+    Returns
+    -------
+    z_k, q, total
+    """
+    inverse = 1.0 / power
+    inside, outside = 1, ordered.size + 1
+    while outside - inside > 1:
+        k = (inside + outside) // 2
+        total = 0.0
+        for i in range(k):
+            total += high_weight(scale * (float(ordered[i]) - float(ordered[k - 1])), 0.0, 0.0, inverse)
+        if total < 1.0:
+            inside = k
+        else:
+            outside = k
+    lowest = float(ordered[inside - 1])
+    q = 1.0 / inside
+    total = 1.0
+    for _ in range(_MAX_STEPS):
+        base = q**power
+        total = 0.0
+        slope = 0.0
+        for i in range(inside):
+            rise = scale * (float(ordered[i]) - lowest)
+            weight = high_weight(rise, q, base, inverse)
+            total += weight
+            # (q/p)^(power−1), without a second power
+            slope += base / (rise + base) * weight / q if rise > 0.0 else 1.0
+        step = (total - 1.0) / slope
+        if _settled(total, inside, step, q):
+            break
+        q = q - step if q > step else 0.5 * q
+    return lowest, q, total
+
+
+@jit
+def sort_descending(scores):
+    """Heapsort in place: never slow, and small to compile."""
+    n = scores.size
+    for position in range(n // 2 - 1 + n, 0, -1):
+        if position >= n:
+            root, end = position - n, n
+        else:
+            scores[0], scores[position] = scores[position], scores[0]
+            root, end = 0, position
+        value = scores[root]
+        child = 2 * root + 1
+        while child < end:
+            if child + 1 < end and scores[child + 1] < scores[child]:
+                child += 1
+            if not scores[child] < value:
+                break
+            scores[root] = scores[child]
+            root = child
+            child = 2 * root + 1
+        scores[root] = value
+
+
+@jit(element=True)
+def low_weight(x, level, inverse):
+    """0 < alpha < 2: the weight p = e^level (1 + x)^inverse, and dln p/dl = 1/(1 + x); zero off the support."""
+    present = -1.0 < x < np.inf
+    logarithm, steepness = log1p_and_reciprocal(x if present else 0.0)
+    weight = exp(level + logarithm * inverse)
+    return (weight if present else 0.0), steepness
+
+
+@jit(element=True)
+def high_weight(rise, q, base, inverse):
+    """alpha > 2: the weight (rise + q^power)^inverse of a score that lies `rise` above the lowest one."""
+    weight = exp(log(max(rise + base, _SMALLEST_NORMAL)) * inverse)
+    return weight if rise > 0.0 else q
+
+
+@jit
+def _settled(total, count, step, unknown):
+    """Whether the residual, or the step, is down to rounding."""
+    return abs(total - 1.0) <= _EPSILON * (4.0 + math.sqrt(count)) or abs(step) <= 2.0 * _EPSILON * abs(
+        unknown
+    )
