@@ -48,8 +48,8 @@ def _tell_once(reason: Exception) -> None:
     if not _told:
         _told.append(reason)
         sys.stderr.write(
-            f"hopfieldphase: compiled kernels cannot be kept on disk ({reason}), so that each process compiles "
-            "them anew: set NUMBA_CACHE_DIR to a folder that can be written\n"
+            f"hopfieldphase: compiled kernels cannot be kept on disk ({reason}), so that each process "
+            "compiles them anew: set NUMBA_CACHE_DIR to a folder that can be written\n"
         )
 
 

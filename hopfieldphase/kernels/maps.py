@@ -71,9 +71,8 @@ def weights(
     out = _checked_out(out, scores)
     rows = _rows(scores, out)
     target = out if out.flags.c_contiguous else np.empty_like(out, order="C")
-    _run(
-        rows, threads, lambda i, j: _weights_rows(rows, alpha, beta, target.reshape(rows.shape), i, j), scores
-    )
+    filled = target.reshape(rows.shape)
+    _run(rows, threads, lambda i, j: _weights_rows(rows, alpha, beta, filled, i, j), scores)
     if target is not out:
         out[...] = target
     return out
@@ -110,10 +109,10 @@ def threshold(scores: Array, alpha: float, beta: float = 1.0, *, threads: int | 
 
 
 def conjugate(scores: Array, alpha: float, beta: float = 1.0, *, threads: int | None = None) -> Array:
-    r"""Conjugate entropy :math:`\Omega^*_\alpha(\beta z) = \max_{p \in \Delta}\, \beta z \cdot p + \Psi_\alpha(p)`.
+    r"""Conjugate :math:`\Omega^*_\alpha(\beta z) = \max_{p \in \Delta} \beta z \cdot p + \Psi_\alpha(p)`.
 
-    For α = 1 it is :math:`\log \sum_\mu e^{\beta z_\mu}`, for α = ∞ :math:`\beta \max_\mu z_\mu`. Its gradient
-    with respect to βz is `weights`.
+    For α = 1 it is :math:`\log \sum_\mu e^{\beta z_\mu}`, for α = ∞ :math:`\beta \max_\mu z_\mu`. Its
+    gradient with respect to βz is `weights`.
 
     Parameters
     ----------

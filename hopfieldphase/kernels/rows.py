@@ -1,8 +1,8 @@
 """Weights and conjugate of one row of scores: the compiled building blocks of every other kernel.
 
 Nothing is checked here. Rows are one-dimensional, contiguous, of float32 or float64 (kept; sums run in
-float64), with at least one finite score and neither NaN nor +inf; −inf marks an absent pattern. alpha and beta
-are floats. z and p must not overlap: p also serves as scratch.
+float64), with at least one finite score and neither NaN nor +inf; −inf marks an absent pattern. alpha and
+beta are floats. z and p must not overlap: p also serves as scratch.
 """
 
 import math

@@ -3,8 +3,9 @@
 In units of y = (alpha−1)/alpha β (z − max z) the weights are (y − t)₊^{1/(alpha−1)} with one unknown t in
 [−1, 0), where Σp = 1. Leaving scores out of that sum can only lower it, so the t of ANY subset is a lower
 bound of the t of the row. The subset taken here holds the largest of every few scores, which the search
-for max z needs anyway. By Jensen's inequality m scores of mean ȳ above t obey t >= ȳ − m^{−(alpha−1)} for
-1 < alpha <= 2; for alpha > 2, where weights in [0, 1] are larger than the y − t, the bound of alpha = 2 holds.
+for max z needs anyway. By Jensen's inequality m scores of mean ȳ obey t >= ȳ − m^{−(alpha−1)} for
+1 < alpha <= 2. For alpha > 2 the weights, between 0 and 1, exceed the y − t, and the bound of alpha = 2
+holds.
 """
 
 from hopfieldphase.kernels.jit import jit
@@ -114,7 +115,8 @@ def largest(scores):
         f = max(f, scores[i - 2])
         g = max(g, scores[i - 1])
         h = max(h, scores[i])
-    top = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+    a, b, c, d = max(a, b), max(c, d), max(e, f), max(g, h)
+    top = max(a, b, c, d)
     for i in range((scores.size - 1) // 8 * 8 + 1, scores.size):
         top = max(top, scores[i])
     return float(top)

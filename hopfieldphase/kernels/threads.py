@@ -4,6 +4,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from itertools import pairwise
 from operator import index
 from queue import SimpleQueue
 
@@ -91,7 +92,7 @@ class _Batch:
         bounds = [n_items * i // n_chunks for i in range(n_chunks + 1)]
         self.error: BaseException | None = None
         self._function = function
-        self._chunks = deque(zip(bounds[:-1], bounds[1:], strict=True))
+        self._chunks = deque(pairwise(bounds))
         self._helpers = 0
         self._changed = threading.Condition()
 

@@ -19,7 +19,7 @@ _MAX_STEPS = 100  # a backstop: 2 to 10 steps are taken
 
 @jit(reorder=True)
 def gini_threshold(scores, top, scale, t):
-    """alpha = 2: solve Σ(y − t)₊ = 1 from a lower bound t; each step is exact on its support.
+    """Solve, for alpha = 2, Σ(y − t)₊ = 1 from a lower bound t; each step is exact on its support.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def gini_threshold(scores, top, scale, t):
 
 @jit(reorder=True)
 def three_halves_threshold(scores, top, scale, t):
-    """alpha = 3/2: solve Σ(y − t)₊² = 1 from a lower bound t.
+    """Solve, for alpha = 3/2, Σ(y − t)₊² = 1 from a lower bound t.
 
     On one support the equation is quadratic. Its root lies above the solution as long as scores still
     leave the support, Newton's step below; the root is taken as soon as the support has settled.
@@ -74,7 +74,7 @@ def three_halves_threshold(scores, top, scale, t):
 
 @jit(reorder=True)
 def peak_level(scores, top, scale, power, high):
-    """0 < alpha < 2, alpha != 1: solve ln Σp = 0 for the logarithm of the largest weight.
+    """Solve, for 0 < alpha < 2 but 1, ln Σp = 0 for the logarithm of the largest weight.
 
     With power = alpha − 1 and l the unknown, p = exp(l + log1p(scale (z − top) e^{−power l}) / power), which
     keeps every digit as alpha → 1. ln Σp is increasing and all but concave in l, so that Newton's steps come
@@ -113,11 +113,12 @@ def peak_level(scores, top, scale, power, high):
 
 @jit(reorder=True)
 def smallest_weight(ordered, scale, power):
-    """alpha > 2: the support and the smallest weight on it, of scores in descending order.
+    """Find, for alpha > 2, the support and the smallest weight on it, of scores in descending order.
 
-    The support is the largest k for which the first k scores, with z_k itself as threshold, sum to less than
-    one. There Σp = 1 is convex and increasing in the smallest weight q, p = (scale (z − z_k) + q^power)^{1/power}:
-    Newton from q = 1/k comes down to the root. Solving for t instead would lose half of the digits of q or more.
+    The support is the largest k for which the weights of the first k scores, with z_k itself as threshold,
+    sum to less than one. With p = (scale (z − z_k) + q^power)^{1/power} that sum is convex and increasing in
+    the smallest weight q: Newton from q = 1/k comes down to the root. The threshold as unknown would lose
+    half of the digits of q or more.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def sort_descending(scores):
 
 @jit(element=True)
 def low_weight(x, level, inverse):
-    """0 < alpha < 2: the weight p = e^level (1 + x)^inverse, and dln p/dl = 1/(1 + x); zero off the support."""
+    """Return p = e^level (1 + x)^inverse, zero off the support, and dln p/dl = 1/(1 + x); 0 < alpha < 2."""
     present = -1.0 < x < np.inf
     logarithm, steepness = log1p_and_reciprocal(x if present else 0.0)
     weight = exp(level + logarithm * inverse)
@@ -188,7 +189,7 @@ def low_weight(x, level, inverse):
 
 @jit(element=True)
 def high_weight(rise, q, base, inverse):
-    """alpha > 2: the weight (rise + q^power)^inverse of a score that lies `rise` above the lowest one."""
+    """Return p = (rise + q^power)^inverse of a score that lies `rise` above the lowest one; alpha > 2."""
     weight = exp(log(max(rise + base, _SMALLEST_NORMAL)) * inverse)
     return weight if rise > 0.0 else q
 
