@@ -12,6 +12,7 @@ from wrapt import register_post_import_hook
 
 if TYPE_CHECKING:
     from hopfieldphase import patterns
+    from hopfieldphase.continuation.arclength import continue_curve
     from hopfieldphase.continuation.branch import Branch, Piece, SpecialPoint
     from hopfieldphase.core import closed_forms
     from hopfieldphase.core.errors import HopfieldPhaseError, InputError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hopfieldphase.data.store import open
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import HopfieldModel
+    from hopfieldphase.runs.specs import SweepSpec
     from hopfieldphase.runs.sweeps import sweep_beta
     from hopfieldphase.solvers.relaxation import Solution, relax
 
@@ -34,8 +36,10 @@ __all__ = [
     "Solution",
     "SpecialPoint",
     "Status",
+    "SweepSpec",
     "closed_forms",
     "conjugate",
+    "continue_curve",
     "entmax",
     "open",
     "patterns",
@@ -54,7 +58,9 @@ _HOMES = {
     "Solution": "hopfieldphase.solvers.relaxation",
     "SpecialPoint": "hopfieldphase.continuation.branch",
     "Status": "hopfieldphase.core.status",
+    "SweepSpec": "hopfieldphase.runs.specs",
     "conjugate": "hopfieldphase.kernels.maps",
+    "continue_curve": "hopfieldphase.continuation.arclength",
     "entmax": "hopfieldphase.kernels.maps",
     "open": "hopfieldphase.data.store",
     "relax": "hopfieldphase.solvers.relaxation",
