@@ -10,6 +10,7 @@ standard quadratic programs after Bomze, J. Global Optim. 13 (1998) 369.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,8 +27,8 @@ from hopfieldphase.solvers import relax
 MAX_EVENTS = 100_000
 """Cap on the events of one walk in one direction."""
 
-BEYOND = 1e-8
-"""Relative distance behind an end at which the landing state is relaxed."""
+BEYOND = (1e-8, 1e-4)
+"""Relative distances behind an end at which the landing state is relaxed; the second where the first ties."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class _Event:
 
 def trace(
     model: HopfieldModel,
-    support: NDArray[np.int64] | tuple[int, ...],
+    support: Iterable[int],
     beta: float,
     lower: float = 0.0,
     upper: float = math.inf,
@@ -69,7 +70,7 @@ def trace(
     ----------
     model : HopfieldModel
         α = 2; patterns of any norms.
-    support : sequence of int
+    support : iterable of int
         The patterns with positive weight at `beta`.
     beta : float
         Where the state is known to be a strict minimum.
@@ -82,7 +83,7 @@ def trace(
     -------
     Branch
         Pieces ascending in β, evaluated in closed form; every event to 1e-12 relative. Ends at which the
-        state loses stability carry the state it relaxes to at β (1 ± 1e-8) beyond the end.
+        state loses stability carry the state it relaxes to just beyond the end (`BEYOND`).
 
     Raises
     ------
@@ -101,11 +102,11 @@ def trace(
             "start from an inverse temperature inside the range"
         )
     scaled = model.scale * np.ascontiguousarray(model.patterns, dtype=np.float64)
-    face = Face(scaled, np.unique(np.asarray(support, dtype=np.int64)))
+    face = Face(scaled, support)
     t = 2 / beta
     if not face.is_strict_minimum(t):
         raise InputError(
-            f"no branch of strict minima has the support {face.support.tolist()} at beta = {beta:.12g}: "
+            f"no branch of strict minima has the support {list(face.patterns)} at beta = {beta:.12g}: "
             "relax a state there first, or choose another beta"
         )
     falling = _walk(face, t, True, 2 / upper, max_events)
@@ -130,7 +131,7 @@ def _walk(face: Face, t: float, down: bool, stop: float, max_events: int) -> lis
             faces.pop()
             patterns = tuple(sorted({*first.patterns, *event.patterns}))
             size = first.multiplicity + event.multiplicity
-            returns = event.face is not None and np.array_equal(event.face.support, faces[-1].support)
+            returns = event.face is not None and event.face.patterns == faces[-1].patterns
             event = _Event(
                 first.t, event.kind, patterns, size, event.face is None or returns,
                 face=None if returns else event.face,
@@ -148,38 +149,36 @@ def _walk(face: Face, t: float, down: bool, stop: float, max_events: int) -> lis
 
 def _next(face: Face, t: float, down: bool, stop: float, fresh: NDArray[np.bool_]) -> _Event:
     """The first thing that happens to a face when t moves towards `stop`."""
-    reach = t - max(stop, face.top) if down else stop - t
-    tau, found = face.next_event(t, down, reach, fresh)
-    if math.isnan(tau):
+    here, found = face.next_event(t, down, max(stop, face.top) if down else stop, fresh)
+    if math.isnan(here):
         return _Event(t, PointKind.LIMIT, status=Status.ITERATION_LIMIT)
-    here = t - tau if down else t + tau
-    acting = np.flatnonzero(np.isfinite(found))
+    acting: list[int] = np.flatnonzero(found).tolist()
     if down and face.top > 0 and face.top >= stop and here - face.top <= RESOLUTION * t:
         multiplicity = face.soft.shape[1]
-        entering = np.setdiff1d(acting, face.support)
-        degenerate = multiplicity > 1 or entering.size > 0
-        return _Event(face.top, PointKind.SPINODAL, tuple(entering.tolist()), multiplicity, degenerate)
-    if acting.size == 0:
+        entering = tuple(sorted(set(acting).difference(face.patterns)))
+        degenerate = multiplicity > 1 or bool(entering)
+        return _Event(face.top, PointKind.SPINODAL, entering, multiplicity, degenerate)
+    if not acting:
         unbounded = stop == 0 or math.isinf(stop)
         return _Event(stop, PointKind.UNBOUNDED if unbounded else PointKind.RANGE)
     return _resolve(face, here, down, acting)
 
 
-def _resolve(face: Face, t: float, down: bool, acting: NDArray[np.int64]) -> _Event:
+def _resolve(face: Face, t: float, down: bool, acting: list[int]) -> _Event:
     """Whether the branch goes on where the given patterns leave or enter together, and on which support."""
-    entering = np.setdiff1d(acting, face.support)
-    kind = PointKind.ENTERS if entering.size else PointKind.LEAVES
-    union = Face(face.scaled, np.union1d(face.support, entering)) if entering.size else face
+    entering = tuple(sorted(set(acting).difference(face.patterns)))
+    kind = PointKind.ENTERS if entering else PointKind.LEAVES
+    union = Face(face.scaled, (*face.patterns, *entering)) if entering else face
     if not union.top < t * (1 - RESOLUTION):
-        return _Event(t, kind, tuple(entering.tolist()), entering.size, entering.size > 1)
-    if acting.size == 1:
-        beyond = union if entering.size else Face(face.scaled, np.setdiff1d(face.support, acting))
+        return _Event(t, kind, entering, len(entering), len(entering) > 1)
+    if len(acting) == 1:
+        beyond = union if entering else Face(face.scaled, set(face.patterns).difference(acting))
     else:
-        p = np.zeros(union.support.size)
+        p = np.zeros(len(union.patterns))
         p[np.isin(union.support, face.support)] = face.weights(t)
         stays = _departure(union, t, down, p, np.isin(union.support, acting))
-        beyond = Face(face.scaled, union.support[stays])
-    return _Event(t, kind, tuple(acting.tolist()), acting.size, face=beyond)
+        beyond = Face(face.scaled, union.support[stays].tolist())
+    return _Event(t, kind, tuple(acting), len(acting), face=beyond)
 
 
 def _departure(union: Face, t: float, down: bool, p: Vector, tied: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -213,55 +212,42 @@ def _departure(union: Face, t: float, down: bool, p: Vector, tied: NDArray[np.bo
 def _assemble(
     model: HopfieldModel, start: Face, beta: float, rising: list[_Event], falling: list[_Event]
 ) -> Branch:
-    """Order both walks in β, name the joints in the direction of rising β, and relax beyond the ends."""
+    """Order both walks in β, name the joints in both directions, and relax beyond the ends."""
     events = [*reversed(rising), *falling]
     lower_faces = [event.face for event in reversed(rising) if event.face is not None]
     upper_faces = [event.face for event in falling if event.face is not None]
     faces = [*lower_faces, start, *upper_faces]
-    last = len(faces)
-    points: list[SpecialPoint] = []
-    for i, event in enumerate(events):
-        if i in (0, last):
-            points.append(_end(model, faces[0 if i == 0 else -1], event, up=i == last))
-        else:
-            points.append(_joint(faces[i - 1], faces[i], event))
+    first = _end(model, faces[0], events[0], up=False)
+    last = _end(model, faces[-1], events[-1], up=True)
+    joints = [_joint(*sides) for sides in zip(faces, faces[1:], events[1:], strict=False)]
+    lower_events = [first, *(downward for _, downward in joints)]
+    upper_events = [*(upward for upward, _ in joints), last]
     pieces = tuple(
-        ExactPiece(
-            support=tuple(face.support.tolist()),
-            lower=points[i].parameter,
-            upper=points[i + 1].parameter,
-            lower_event=points[i] if i == 0 else _joint(face, faces[i - 1], events[i]),
-            upper_event=points[i + 1],
-            index=0,
-            face=face,
-        )
-        for i, face in enumerate(faces)
+        ExactPiece(face.patterns, lower.parameter, upper.parameter, lower, upper, 0, face)
+        for face, lower, upper in zip(faces, lower_events, upper_events, strict=True)
     )
-    status = max(points[0].status, points[-1].status) if _capped(points) else Status.CONVERGED
-    return Branch("beta", beta, pieces, tuple(points), status)
+    capped = [end.status for end in (first, last) if end.kind is PointKind.LIMIT]
+    return Branch("beta", beta, pieces, (first, *upper_events), max(capped, default=Status.CONVERGED))
 
 
-def _capped(points: list[SpecialPoint]) -> bool:
-    return any(point.kind is PointKind.LIMIT for point in (points[0], points[-1]))
-
-
-def _joint(before: Face, after: Face, event: _Event) -> SpecialPoint:
-    """A kink as seen on leaving `before` for `after`."""
-    entered = np.setdiff1d(after.support, before.support)
-    left = np.setdiff1d(before.support, after.support)
-    smaller = after if after.support.size < before.support.size else before
-    return SpecialPoint(
-        kind=PointKind.ENTERS if entered.size else PointKind.LEAVES,
-        parameter=2 / event.t,
+def _joint(below: Face, above: Face, event: _Event) -> tuple[SpecialPoint, SpecialPoint]:
+    """A kink as seen with rising and with falling β."""
+    gone = set(below.patterns).difference(above.patterns)
+    come = set(above.patterns).difference(below.patterns)
+    beta = 2 / event.t
+    upward = SpecialPoint(
+        kind=PointKind.ENTERS if come else PointKind.LEAVES,
+        parameter=beta,
         goes_on=True,
-        patterns=tuple(np.union1d(entered, left).tolist()),
+        patterns=tuple(sorted(gone | come)),
         multiplicity=event.multiplicity,
         degenerate=event.degenerate,
-        state=smaller.state(event.t),
-        bracket=_bracket(2 / event.t),
+        state=(above if len(above.patterns) < len(below.patterns) else below).state(event.t),
+        bracket=_bracket(beta),
         precision=RESOLUTION,
         status=event.status,
     )
+    return upward, replace(upward, kind=PointKind.ENTERS if gone else PointKind.LEAVES)
 
 
 def _end(model: HopfieldModel, face: Face, event: _Event, up: bool) -> SpecialPoint:
@@ -284,42 +270,100 @@ def _end(model: HopfieldModel, face: Face, event: _Event, up: bool) -> SpecialPo
     )
     if not point.is_jump or point.state is None:
         return point
-    beyond = beta * (1 + BEYOND if up else 1 - BEYOND)
-    solutions = [relax(model, start, beyond) for start in _fall(face, event, 2 / beyond)]
-    best = min(solutions, key=lambda solution: solution.free_energy)
-    tied = [s for s in solutions if s.free_energy <= best.free_energy + RESOLUTION * abs(best.free_energy)]
-    landed = Face(face.scaled, tied[0].support)
-    if not landed.is_strict_minimum(2 / beyond):
-        return replace(point, status=max(tied[0].status, Status.BOUNDARY))
-    return replace(point, landing=landed.state(2 / beyond))
+    for distance in BEYOND:
+        beyond = 2 / (beta * (1 + distance if up else 1 - distance))
+        landings = [_land(model, face, weights, beyond) for weights in _fall(face, event, beyond)]
+        found = [state for state in landings if state is not None]
+        if found:
+            lowest = min(state.free_energy for state in found) * (1 - RESOLUTION)
+            return replace(point, landing=next(state for state in found if state.free_energy <= lowest))
+    return replace(point, status=Status.BOUNDARY)
 
 
 def _fall(face: Face, event: _Event, beyond: float) -> list[Vector]:
-    """States from which to relax at t = `beyond`: the far ends of the flat or falling directions of an end.
+    """Weights (M,) from which to relax at t = `beyond`: the far ends of the directions that open at an end.
 
     Along a direction that has lost stability the free energy falls monotonically up to the boundary of the
     face. Where both senses are open the one that raises the lowest index comes first. An edge that was flat
     at the end only, and is stable beyond, has its minimum inside.
     """
-    p = face.weights(event.t)
+    union = face
+    senses = (1.0, -1.0)
+    raised = int(
+        np.argmax(np.abs(face.soft).max(axis=1, initial=0.0) > 0.1 * np.abs(face.soft).max(initial=0.0))
+    )
     if event.kind is PointKind.ENTERS:
-        union = Face(face.scaled, np.union1d(face.support, event.patterns[:1]))
-        p = np.insert(p, np.searchsorted(face.support, event.patterns[0]), 0.0)
-        if union.top < beyond and (inside := union.weights(beyond)).min() > 0:
-            return [inside @ union.scaled[union.support]]
-        raised = int(np.searchsorted(union.support, event.patterns[0]))
-        senses: tuple[float, ...] = (1.0,)
-    else:
-        union = face
-        raised = int(np.argmax(np.abs(face.soft).max(axis=1) > 0.1 * np.abs(face.soft).max()))
-        senses = (1.0, -1.0)
-    direction = union.soft @ union.soft[raised]
-    starts = []
-    for sense in senses:
-        falling = np.flatnonzero(sense * direction < 0)
-        length = np.min(p[falling] / np.abs(direction[falling]))
-        starts.append((p + sense * length * direction) @ union.scaled[union.support])
-    return starts
+        union = Face(face.scaled, (*face.patterns, event.patterns[0]))
+        senses = (1.0,)
+        raised = union.patterns.index(event.patterns[0])
+    p = np.zeros(face.mean_overlaps.size)
+    if union.top < beyond and (inside := union.weights(beyond)).min() > 0:
+        p[union.support] = inside
+        return [p]
+    p[face.support] = face.weights(event.t)
+    direction = np.zeros(p.size)
+    direction[union.support] = union.soft @ union.soft[raised]
+    return [_to_boundary(p, sense * direction) for sense in senses]
+
+
+def _to_boundary(p: Vector, direction: Vector) -> Vector:
+    """Go from p along a direction until a weight reaches zero, exactly."""
+    falling = np.flatnonzero(direction < 0)
+    lengths = -p[falling] / direction[falling]
+    moved = p + lengths.min() * direction
+    moved[falling[lengths <= lengths.min() + RESOLUTION * (1 + lengths.min())]] = 0.0
+    return np.maximum(moved, 0.0)
+
+
+def _land(model: HopfieldModel, face: Face, weights: Vector, t: float) -> State | None:
+    """The strict minimum that a state relaxes to; where its gradient drowns in rounding, by exact descent."""
+    solution = relax(model, weights @ face.scaled, 2 / t)
+    landed = Face(face.scaled, solution.support.tolist())
+    if landed.is_strict_minimum(t):
+        return landed.state(t)
+    settled = settle(face.scaled, t, weights)
+    return None if settled is None else settled.state(t)
+
+
+def settle(scaled: Vector, t: float, weights: Vector) -> Face | None:
+    """Descend on t|p|² − pᵀGp over the simplex, face by face, to a strict minimum.
+
+    On a stable face the step goes to its minimum, on an unstable one along the soft direction, each cut where
+    a weight reaches zero; at the minimum of a face the pattern with the largest overlap above θ enters.
+
+    Returns
+    -------
+    Face or None
+        The face of the minimum, None where it is not strict.
+    """
+    p = np.where(weights > RESOLUTION, weights, 0.0)
+    entering: list[int] = []
+    for _ in range(100 * p.size):
+        face = Face(scaled, {*np.flatnonzero(p).tolist(), *entering})
+        stable = face.top < t * (1 - RESOLUTION)
+        direction = np.zeros(p.size)
+        if stable:
+            direction[face.support] = face.weights(t)
+            direction -= p
+        else:
+            slope = t * p - scaled @ (p @ scaled)
+            soft = face.soft[:, -1]
+            sense = float(soft @ slope[face.support])
+            direction[face.support] = -soft if sense > 0 else soft
+        target = p + direction
+        if stable and target[face.support].min() > 0:
+            p = target
+            slack = -face.energy(t) - scaled @ (p @ scaled)
+            slack[face.support] = math.inf
+            if face.is_strict_minimum(t):
+                return face
+            entering = [int(np.argmin(slack))]
+            if slack.min() > -RESOLUTION * face.size:
+                return None
+        else:
+            p = _to_boundary(p, direction)
+            entering = []
+    return None
 
 
 def _bracket(beta: float) -> tuple[float, float]:

@@ -15,6 +15,7 @@ Source: the free energy of Theorem 3.1 and Eq. (3.5) at α = 2 in its dual form 
 """
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,18 +39,22 @@ class Face:
     ----------
     scaled : ndarray, shape (M, d)
         s Ξ.
-    support : ndarray of int, shape (k,)
-        Ascending indices.
+    patterns : iterable of int
+        The support.
 
     Attributes
     ----------
+    patterns : tuple of int
+        The support, ascending; `support` is the same as an array.
     top : float
         λ_max(P G_SS P), the value of t at which the state loses stability; 0 for a single pattern or copies.
     soft : ndarray, shape (k, n)
         The tangent eigenvectors of `top`.
     """
 
-    def __init__(self, scaled: Vector, support: NDArray[np.int64]) -> None:
+    def __init__(self, scaled: Vector, patterns: Iterable[int]) -> None:
+        self.patterns = tuple(sorted(map(int, patterns)))
+        support = np.array(self.patterns)
         k = support.size
         self.scaled = scaled
         self.support = support
@@ -85,16 +90,16 @@ class Face:
         return t / self.support.size - self.mean_square - float(np.sum(self.pulls**2 / (t - self.levels)))
 
     def next_event(
-        self, t: float, down: bool, limit: float, fresh: NDArray[np.bool_]
-    ) -> tuple[float, Vector]:
-        """Displacement of the first leave or enter within `limit`, and per pattern when it acts."""
-        found = np.empty(self.mean_overlaps.size)
+        self, t: float, down: bool, stop: float, fresh: NDArray[np.bool_]
+    ) -> tuple[float, NDArray[np.bool_]]:
+        """Where the first pattern leaves or enters on the way from t to `stop`, and which patterns do."""
+        found = np.zeros(self.mean_overlaps.size, dtype=np.bool_)
         couplings = self.scaled @ (self.scaled[self.support].T @ self.vectors)
-        tau = first_event(
+        here = first_event(
             self.support, self.vectors, self.mean_overlaps, couplings, self.mean_square,
-            self.pulls, self.levels, t, down, limit, fresh, found,
+            self.pulls, self.levels, t, down, stop, fresh, found,
         )  # fmt: skip
-        return tau, found
+        return here, found
 
     def is_strict_minimum(self, t: float) -> bool:
         """Whether p > 0, z < θ outside and t > λ_max, each beyond rounding."""
@@ -117,7 +122,7 @@ class Face:
             beta=2 / t,
             x=x,
             weights=weights,
-            support=tuple(self.support.tolist()),
+            support=self.patterns,
             free_energy=energy / t - 1,
             overlap_max=float(np.abs(self.scaled @ x).max()),
             threshold=-energy,

@@ -7,7 +7,8 @@ On a fixed support everything is a sum of simple poles in t = 2/β,
 and the next event is the first zero of any of M such functions in the direction of travel. A zero is
 approached from one side only, with steps to the zero of a minorant that agrees with f in value and slope:
 each pole is replaced by the nearest one where it can lower f, and by its tangent where it can raise it.
-No zero is ever passed, double zeros and pairs between two evaluations included.
+No zero is ever passed, also not a pair between two evaluations; where f touches zero without crossing,
+to rounding, nothing happens.
 """
 
 import numpy as np
@@ -21,51 +22,49 @@ TIE = 1e-12
 
 
 @jit(reorder=True)
-def first_zero(constant, linear, residues, distances, t, down, limit, fresh):
-    """Return the displacement τ of the first zero of f ahead of t, or `limit` where there is none before.
+def first_zero(constant, linear, residues, levels, t, down, stop, fresh):
+    """Return the first zero of f on the way from t to `stop`, or `stop` where there is none before.
 
     Parameters
     ----------
     constant, linear : float
         c₀ and c₁ (c₁ ≤ 0).
-    residues, distances : ndarray, shape (m,)
-        n_a, and t − λ_a > 0 at the starting point.
+    residues, levels : ndarray, shape (m,)
+        n_a and λ_a < t.
     t : float
         The starting point; f(t) ≥ 0 up to rounding.
     down : bool
-        Travel towards smaller t (a limit of at most min(distances) is required), or towards larger t.
-    limit : float
-        How far to look; inf is allowed for upward travel.
+        Travel towards smaller t (stop ≥ max λ_a is required), or towards larger t.
+    stop : float
+        Where to end; inf is allowed for upward travel.
     fresh : bool
         f(t) = 0 is known to hold exactly and f rises from there.
 
     Returns
     -------
     float
-        τ in [0, limit], to rounding; NaN if the iteration did not end.
+        The zero to rounding; NaN if the iteration did not end.
     """
     m = residues.size
     sign = -1.0 if down else 1.0
-    nearest = np.inf
+    highest = -np.inf
     for a in range(m):
-        nearest = min(nearest, distances[a])
-    tau = 0.0
+        highest = max(highest, levels[a])
+    here = t
     for step in range(MAX_ROOT_STEPS):
-        here = t + sign * tau
         value = constant + linear * here
         size = abs(constant) + abs(linear * here)
+        positive = 0.0
         rising = 0.0  # slope of f along the travel, split by sign
         falling = 0.0
-        positive = 0.0
         for a in range(m):
-            distance = distances[a] + sign * tau
+            distance = here - levels[a]
             term = residues[a] / distance
             value += term
             size += abs(term)
-            slope = term / distance
-            if slope > 0.0:
+            if term > 0.0:
                 positive += term
-            slope *= -sign
+            slope = -sign * term / distance
             if slope > 0.0:
                 rising += slope
             else:
@@ -73,48 +72,53 @@ def first_zero(constant, linear, residues, distances, t, down, limit, fresh):
         noise = 4.0 * EPS * size
         if fresh and step == 0:
             value = 0.0
-        edge = nearest + sign * tau
         drift = sign * linear
         slope = drift + rising - falling
         if value <= noise and slope <= 0.0:
-            if slope < 0.0:
-                tau = max(tau - value / slope, 0.0)
-            return min(tau, limit)
+            bend = 0.0
+            for a in range(m):
+                bend += 2.0 * residues[a] / (here - levels[a]) ** 3
+            if not (bend > 0.0 and value - 0.5 * slope * slope / bend > -noise):
+                h = 0.0 if slope == 0.0 else max(-value / slope, 0.0)
+                return max(here - h, stop) if down else min(here + h, stop)
+            # f touches zero and rises again: no event
+            here += sign * (2.0 * np.sqrt(2.0 * noise / bend) - slope / bend)
+            if (here <= stop) if down else (here >= stop):
+                return stop
+            continue
         value = max(value, 0.0)
+        edge = here - highest
         if down:
             # (value + h a)(edge − h) − h·falling·edge = 0
             a_ = drift + rising
-            if m == 0 or falling == 0.0:
-                h = np.inf if a_ >= 0.0 else -value / a_
-            else:
-                b = value + (falling - a_) * edge
-                root = np.sqrt(max(b * b + 4.0 * a_ * value * edge, 0.0))
-                h = 2.0 * value * edge / (b + root) if b > 0.0 else (root - b) / (2.0 * a_)
+            if falling == 0.0:
+                return stop
+            b = value + (falling - a_) * edge
+            root = np.sqrt(max(b * b + 4.0 * a_ * value * edge, 0.0))
+            h = 2.0 * value * edge / (b + root) if b > 0.0 else (root - b) / (2.0 * a_)
         else:
             # (value + h a)(edge + h) + h·rising·edge = 0
             a_ = drift - falling
-            if linear == 0.0 and value > positive + noise:
-                return limit
-            if a_ >= 0.0:
-                h = np.inf
-            elif m == 0 or rising == 0.0:
+            if a_ == 0.0 or (linear == 0.0 and value > positive + noise):
+                return stop
+            if rising == 0.0:
                 h = -value / a_
             else:
                 b = value + (a_ + rising) * edge
                 root = np.sqrt(max(b * b - 4.0 * a_ * value * edge, 0.0))
                 h = (b + root) / (-2.0 * a_) if b > 0.0 else 2.0 * value * edge / (root - b)
-        moved = tau + h
-        if moved >= limit:
-            return limit
+        moved = here + sign * h
+        if (moved <= stop) if down else (moved >= stop):
+            return stop
         if h <= EPS * here and slope < 0.0:
             return moved
-        tau = max(moved, tau + 0.5 * EPS * here)
+        here = moved if h > EPS * here else here * (1.0 + sign * EPS)
     return np.nan
 
 
 @jit
 def first_event(
-    inside, vectors, mean_overlaps, couplings, mean_square, pulls, levels, t, down, limit, fresh, found
+    inside, vectors, mean_overlaps, couplings, mean_square, pulls, levels, t, down, stop, fresh, found
 ):
     """Find the first pattern that leaves or enters the support when t moves on.
 
@@ -132,24 +136,23 @@ def first_event(
         1ᵀ G_SS 1/k².
     pulls, levels : ndarray, shape (m,)
         r_a and λ_a.
-    t, down, limit
+    t, down, stop
         As in `first_zero`.
     fresh : ndarray of bool, shape (M,)
         Patterns whose weight or slack is exactly zero at t and about to rise.
-    found : ndarray, shape (M,)
-        Filled with the displacement at which each pattern acts, inf where that comes after the first event.
+    found : ndarray of bool, shape (M,)
+        Filled with True for the patterns that act at the first event.
 
     Returns
     -------
     float
-        The displacement of the first event, or `limit`; NaN if one could not be located.
+        Where the first event is, or `stop`; NaN if one could not be located.
     """
     k, m = vectors.shape
-    distances = t - levels
     residues = np.empty(m)
     outside = np.ones(found.size, dtype=np.bool_)
-    first = limit
-    found[:] = np.inf
+    zeros = np.full(found.size, np.nan)
+    first = stop
     for i in range(k + found.size):
         mu = inside[i] if i < k else i - k
         if i < k:
@@ -165,14 +168,13 @@ def first_event(
                 residues[a] = pulls[a] * (pulls[a] - couplings[mu, a])
         else:
             continue
-        horizon = min(limit, first + TIE * t)
-        tau = first_zero(constant, linear, residues, distances, t, down, horizon, fresh[mu])
-        if np.isnan(tau):
-            return tau
-        if tau < horizon:
-            found[mu] = tau
-            first = min(first, tau)
+        horizon = max(stop, first * (1.0 - TIE)) if down else min(stop, first * (1.0 + TIE))
+        zero = first_zero(constant, linear, residues, levels, t, down, horizon, fresh[mu])
+        if np.isnan(zero):
+            return zero
+        if zero != horizon:
+            zeros[mu] = zero
+            first = max(first, zero) if down else min(first, zero)
     for mu in range(found.size):
-        if found[mu] > first + TIE * t:
-            found[mu] = np.inf
+        found[mu] = abs(zeros[mu] - first) <= TIE * first
     return first
