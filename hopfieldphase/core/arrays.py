@@ -1,6 +1,7 @@
 """Arrays of any namespace that follows the array API standard: NumPy, PyTorch, CuPy, array-api-strict."""
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
 
 import array_api_compat
 import numpy as np
@@ -10,6 +11,12 @@ from hopfieldphase.core.errors import InputError
 Array: TypeAlias = Any
 Namespace: TypeAlias = Any
 DType: TypeAlias = Any
+
+# pyright knows CuPy's types only where CuPy is installed.
+_is_array = cast(
+    Callable[[Any], bool],
+    array_api_compat.is_array_api_obj,  # pyright: ignore[reportUnknownMemberType]
+)
 
 
 def float_array(values: Array, name: str) -> tuple[Namespace, Array, DType]:
@@ -23,8 +30,7 @@ def float_array(values: Array, name: str) -> tuple[Namespace, Array, DType]:
     InputError
         If `values` holds anything but real numbers, or has another floating type.
     """
-    known = bool(array_api_compat.is_array_api_obj(values))  # pyright: ignore[reportUnknownMemberType] (CuPy)
-    array: Array = values if known else np.asarray(values)
+    array: Array = values if _is_array(values) else np.asarray(values)
     xp: Namespace = array_api_compat.array_namespace(array)
     if xp.isdtype(array.dtype, "integral"):
         return xp, xp.astype(array, xp.float64), xp.float64

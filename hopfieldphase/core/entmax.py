@@ -281,7 +281,7 @@ def _solve(xp: Namespace, z: Array, top: Array, alpha: float, beta: float) -> tu
     if alpha < 2:
         p, log_peak = roots.below_two(xp, gaps, alpha)
         return p, top - unit * xp.exp(a * log_peak)
-    p, edge, lowest = roots.above_two(xp, z, gaps, alpha, beta)
+    p, edge, lowest = roots.above_two(xp, z, alpha, beta)
     return p, edge - unit * lowest**a
 
 

@@ -5,12 +5,12 @@ g_μ = β (max z − z_μ)/α ≥ 0 is the gap of pattern μ. Every routine take
 the patterns of one row, and works on all rows at once.
 """
 
-import math
-
 from hopfieldphase.core.arrays import Array, Namespace
 
-_MAX_STEPS = 120  # every second step at least halves step or bracket: 50 bits twice over, and some
-_LOG_PEAK_TOLERANCE = 2e-14  # relative error of P that is left only if the last step was a bisection
+_MAX_STEPS = 100  # a guard: the monotone Newton steps below need about 10, and end when rounding stops them
+# All weights rise together with the unknown: Σp − 1 is the whole error of the weights, before a last step.
+_NORMALIZATION_TOLERANCE = 1e-15
+_BOUND_MARGIN = 1e-6  # far above the rounding of running sums
 
 
 def softmax(xp: Namespace, gaps: Array) -> Array:
@@ -27,58 +27,64 @@ def hardmax(xp: Namespace, gaps: Array) -> Array:
 
 def sparsemax(xp: Namespace, gaps: Array) -> tuple[Array, Array]:
     """Weights at α = 2, p = [P − g]₊, and P: the smallest (1 + g₁ + … + g_k)/k over the sorted gaps."""
-    gaps = xp.clip(gaps, max=2.0)  # P ≤ 1: the excess changes nothing, and infinities stay out of the sums
-    count = xp.arange(1, gaps.shape[-1] + 1, dtype=gaps.dtype, device=gaps.device)
-    peak = xp.min((1 + xp.cumulative_sum(xp.sort(gaps, axis=-1), axis=-1)) / count, axis=-1, keepdims=True)
-    # The running sum has lost digits over many patterns; one exact Newton step on the support returns them.
-    p = xp.clip(peak - gaps, min=0.0)
-    support = xp.sum(xp.astype(p > 0, gaps.dtype), axis=-1, keepdims=True)
+    ordered, count = _sorted_candidates(xp, gaps)
+    peak = xp.min((1 + xp.cumulative_sum(ordered, axis=-1)) / count, axis=-1, keepdims=True)
+    # The running sum has lost digits over many patterns; one Newton step on the support returns them.
+    p = xp.clip(peak - ordered, min=0.0)
+    support = xp.sum(xp.astype(p > 0, p.dtype), axis=-1, keepdims=True)
     peak = peak - (xp.sum(p, axis=-1, keepdims=True) - 1) / support
     return xp.clip(peak - gaps, min=0.0), peak
 
 
 def entmax_3_2(xp: Namespace, gaps: Array) -> tuple[Array, Array]:
     """Weights at α = 3/2, p = [s − g/2]₊², and s = √P, a root of a quadratic for each support size."""
-    half = xp.clip(gaps / 2, max=2.0)  # s ≤ 1, as in `sparsemax`
-    size = half.shape[-1]
-    count = xp.arange(1, size + 1, dtype=half.dtype, device=half.device)
-    ordered = xp.sort(half, axis=-1)
+    gaps = gaps / 2
+    ordered, count = _sorted_candidates(xp, gaps)
     mean = xp.cumulative_sum(ordered, axis=-1) / count
     scatter = xp.cumulative_sum(ordered**2, axis=-1) - count * mean**2
     roots = mean + xp.sqrt(xp.clip(1 - scatter, min=0.0) / count)
-    support = xp.sum(xp.astype(ordered < roots, half.dtype), axis=-1, keepdims=True)
+    support = xp.sum(xp.astype(ordered < roots, roots.dtype), axis=-1, keepdims=True)
     root = xp.sum(xp.where(count == support, roots, 0.0), axis=-1, keepdims=True)
     # As in `sparsemax`, one Newton step returns the digits that the running sums have lost.
-    r = xp.clip(root - half, min=0.0)
+    r = xp.clip(root - ordered, min=0.0)
     root = root - (xp.sum(r**2, axis=-1, keepdims=True) - 1) / (2 * xp.sum(r, axis=-1, keepdims=True))
-    return xp.clip(root - half, min=0.0) ** 2, root
+    return xp.clip(root - gaps, min=0.0) ** 2, root
+
+
+def _sorted_candidates(xp: Namespace, gaps: Array) -> tuple[Array, Array]:
+    """Gaps in ascending order, cut where no row has one below 1, and their ranks from 1 on.
+
+    At unit gap the weight is zero whatever P ≤ 1 is, so the cut changes nothing, and a cap keeps infinities
+    out of the sums.
+    """
+    ordered = xp.sort(xp.clip(gaps, max=2.0), axis=-1)
+    ordered = ordered[..., : _longest(xp, xp.sum(xp.astype(ordered < 1, xp.int64), axis=-1))]
+    return ordered, xp.arange(1, ordered.shape[-1] + 1, dtype=ordered.dtype, device=ordered.device)
+
+
+def _longest(xp: Namespace, sizes: Array) -> int:
+    return 1 if 0 in sizes.shape else int(xp.max(sizes))
 
 
 def below_two(xp: Namespace, gaps: Array, alpha: float) -> tuple[Array, Array]:
-    """Weights and log P for 0 < α < 2, α ≠ 1: Newton's method on log Σp = 0 in the unknown log P.
+    """Weights and log P for 0 < α < 2, α ≠ 1: Newton's method in P^a on (Σp)^a = 1, from P = 1.
 
-    All weights lie below P, and the top one is P: so Σp ≤ 1 at P = 1/M, Σp ≥ 1 at P = 1, and the root is
-    bracketed. For α → 1 the function becomes linear and the first step from P = 1 is the softmax; no formula
-    divides a difference of nearly equal numbers by a.
+    As a function of P^a, (Σp)^a is a norm of order 1/a, hence convex, for α > 1, and a concave mean of
+    negative order for α < 1. From P = 1, where Σp ≥ 1, the steps therefore fall to the root in [1/M, 1]
+    monotonically. In the unknown log P no formula divides a difference of nearly equal numbers by a; for
+    α → 1 the first step is the softmax.
     """
     a = alpha - 1
-    high = xp.zeros_like(gaps[..., :1])
-    low = high - math.log(gaps.shape[-1])
-    log_peak, last_step = high, high + math.inf
+    log_peak = xp.zeros_like(gaps[..., :1])
     for _ in range(_MAX_STEPS):
         p, slopes = _below_two_at(xp, gaps, a, log_peak)
         total = xp.sum(p, axis=-1, keepdims=True)
-        high = xp.where(total >= 1, log_peak, high)
-        low = xp.where(total <= 1, log_peak, low)
-        newton = log_peak - xp.log(total) * total / xp.sum(slopes, axis=-1, keepdims=True)
-        safe = (newton >= low) & (newton <= high) & (xp.abs(newton - log_peak) <= last_step / 2)
-        new = xp.where(safe, newton, (low + high) / 2)
-        last_step = xp.abs(new - log_peak)
-        log_peak = new
-        if bool(xp.all(last_step <= _LOG_PEAK_TOLERANCE)):
+        excess = xp.log(xp.clip(total, min=1.0))
+        slope = xp.sum(slopes, axis=-1, keepdims=True) / total
+        last, log_peak = log_peak, log_peak + xp.log1p(xp.expm1(-a * excess) / slope) / a
+        if bool(xp.all((excess <= _NORMALIZATION_TOLERANCE) | (log_peak == last))):
             break
-    p, _ = _below_two_at(xp, gaps, a, log_peak)
-    return p, log_peak
+    return _below_two_at(xp, gaps, a, log_peak)[0], log_peak
 
 
 def _below_two_at(xp: Namespace, gaps: Array, a: float, log_peak: Array) -> tuple[Array, Array]:
@@ -93,9 +99,7 @@ def _below_two_at(xp: Namespace, gaps: Array, a: float, log_peak: Array) -> tupl
     return p, p / (1 + lowering)
 
 
-def above_two(
-    xp: Namespace, scores: Array, gaps: Array, alpha: float, beta: float
-) -> tuple[Array, Array, Array]:
+def above_two(xp: Namespace, scores: Array, alpha: float, beta: float) -> tuple[Array, Array, Array]:
     """Weights for 2 < α < ∞, the lowest score z₀ of the support and its weight q.
 
     At the edge of the support a weight has infinite slope in θ, so that θ is the wrong unknown. The support
@@ -104,41 +108,57 @@ def above_two(
     """
     a = alpha - 1
     rate = a * (beta / alpha)
-    edge = _lowest_supported_score(xp, xp.where(a * gaps < 1, scores, -math.inf), a, rate)
-    support = scores >= edge
-    # The weights at q = 0; differences of scores that lie close are exact, those of the gaps are not.
-    bare = xp.where(support, rate * (xp.where(support, scores, edge) - edge), 0.0) ** (1 / a)
-    q = 1 / xp.sum(xp.astype(support, scores.dtype), axis=-1, keepdims=True)
+    ordered, size = _supported_scores(xp, scores, a, rate)
+    edge = xp.take_along_axis(ordered, size - 1, axis=-1)
+    bare = _bare_weights(xp, ordered, edge, a, rate)
+    q = 1 / xp.astype(size, scores.dtype)
     for _ in range(_MAX_STEPS):
-        p = _combined(xp, bare, q, a, support)
-        slope = xp.sum(
-            xp.where(support, q / xp.where(support, p, 1.0), 0.0) ** (a - 1), axis=-1, keepdims=True
-        )
-        new = xp.clip(q - xp.clip(xp.sum(p, axis=-1, keepdims=True) - 1, min=0.0) / slope, min=0.0)
-        done = bool(xp.all(new == q))
-        q = new
-        if done:
+        p = _with_lowest(xp, bare, q, a)
+        excess = xp.clip(xp.sum(p, axis=-1, keepdims=True) - 1, min=0.0)
+        slopes = (q / xp.where(p > 0, p, 1.0)) ** (a - 1)
+        slope = xp.sum(xp.where(bare >= 0, slopes, 0.0), axis=-1, keepdims=True)
+        last, q = q, xp.clip(q - excess / slope, min=0.0)
+        if bool(xp.all((excess <= _NORMALIZATION_TOLERANCE) | (q == last))):
             break
-    return _combined(xp, bare, q, a, support), edge, q
+    return _with_lowest(xp, _bare_weights(xp, scores, edge, a, rate), q, a), edge, q
 
 
-def _combined(xp: Namespace, bare: Array, q: Array, a: float, support: Array) -> Array:
+def _bare_weights(xp: Namespace, scores: Array, edge: Array, a: float, rate: float) -> Array:
+    """Weights at q = 0, and −1 below the edge.
+
+    Differences of close scores are exact, which those of their gaps to the top are not; it matters, because
+    the root makes large what is small.
+    """
+    support = scores >= edge
+    above = rate * (xp.where(support, scores, edge) - edge)
+    return xp.where(support, above ** (1 / a), -1.0)
+
+
+def _with_lowest(xp: Namespace, bare: Array, q: Array, a: float) -> Array:
     """(bare^a + q^a)^{1/a} on the support, scaled by the larger term so that no power under- or overflows."""
-    larger = xp.maximum(bare, q + xp.zeros_like(bare))
-    ratio = xp.minimum(bare, q + xp.zeros_like(bare)) / xp.where(larger > 0, larger, 1.0)
-    return xp.where(support, larger * (1 + ratio**a) ** (1 / a), 0.0)
+    q = xp.broadcast_to(q, bare.shape)
+    larger = xp.maximum(bare, q)
+    ratio = xp.clip(xp.minimum(bare, q), min=0.0) / xp.where(larger > 0, larger, 1.0)
+    return xp.where(bare >= 0, larger * (1 + ratio**a) ** (1 / a), 0.0)
 
 
-def _lowest_supported_score(xp: Namespace, candidates: Array, a: float, rate: float) -> Array:
-    """Bisect on the sorted scores for the lowest at which, taken as θ, the weights sum to less than one."""
-    high = xp.sum(xp.astype(candidates > -math.inf, xp.int64), axis=-1, keepdims=True)
-    longest = 1 if 0 in high.shape else int(xp.max(high))
-    ordered = xp.flip(xp.sort(candidates, axis=-1), axis=-1)[..., :longest]
+def _supported_scores(xp: Namespace, scores: Array, a: float, rate: float) -> tuple[Array, Array]:
+    """Scores in descending order, cut where no support reaches, and the number (..., 1) of the supported.
+
+    A score is in the support if, with θ put there, the weights of those above sum to less than one. As every
+    such weight is the root of a number below one, the sum of the numbers themselves, which running sums give,
+    is a first bound; a bisection does the rest.
+    """
+    ordered = xp.flip(xp.sort(scores, axis=-1), axis=-1)
+    gaps, count = _sorted_candidates(xp, rate * (ordered[..., :1] - ordered))
+    possible = (count * gaps - xp.cumulative_sum(gaps, axis=-1) <= 1 + _BOUND_MARGIN) & (gaps < 1)
+    high = xp.sum(xp.astype(possible, xp.int64), axis=-1, keepdims=True)
+    ordered = ordered[..., : _longest(xp, high)]
     low = xp.ones_like(high)
     while bool(xp.any(low < high)):
         middle = (low + high + 1) // 2
         threshold = xp.take_along_axis(ordered, middle - 1, axis=-1)
-        weights = (rate * xp.clip(ordered - threshold, min=0.0)) ** (1 / a)
-        supported = xp.sum(weights, axis=-1, keepdims=True) < 1
+        above = (rate * xp.clip(ordered - threshold, min=0.0)) ** (1 / a)
+        supported = xp.sum(above, axis=-1, keepdims=True) < 1
         low, high = xp.where(supported, middle, low), xp.where(supported, high, middle - 1)
-    return xp.take_along_axis(ordered, low - 1, axis=-1)
+    return ordered[..., : _longest(xp, low)], low
