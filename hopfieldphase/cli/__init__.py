@@ -1,0 +1,34 @@
+"""The command line: thin, nothing heavy is imported before a command needs it."""
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import typer
+
+from hopfieldphase.cli.app import app
+from hopfieldphase.cli.console import prepare_streams, silence
+from hopfieldphase.cli.failures import report_failure
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave Python with its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process. None at all shows the help.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
+    try:
+        command = typer.main.get_command(app)
+        code = command.main(words or ["--help"], prog_name="hopfieldphase", standalone_mode=False)
+    except (Exception, KeyboardInterrupt) as error:
+        code = report_failure(error, debug="--debug" in words)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # said already, or the reader has left
+            silence(stream)
+    sys.exit(code)

@@ -1,0 +1,41 @@
+"""The command tree; each family of commands has a file of its own."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hopfieldphase import __version__
+from hopfieldphase.cli import bench, info, sweep
+from hopfieldphase.cli.console import write_line
+from hopfieldphase.cli.options import Command, Group
+
+app = typer.Typer(
+    help="Statistical mechanics of modern Hopfield models and attention: phase diagrams one can trust.",
+    epilog="Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 a check failed, 2 bad "
+    "input, 3 done but some points did not converge, 130 interrupted.",
+    cls=Group,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        write_line(sys.stdout, f"hopfieldphase {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
+app.add_typer(sweep.app, name="sweep")
+app.command("info", cls=Command, short_help="Show what a result folder or a file holds.")(info.info)
+app.command("bench", cls=Command, short_help="Time the main jobs on this machine.")(bench.bench)

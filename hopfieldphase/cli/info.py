@@ -1,0 +1,121 @@
+"""`hopfieldphase info FILE`: what a result folder, a dataset or a pattern file holds."""
+
+import json as json_format
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hopfieldphase.cli import options
+from hopfieldphase.cli.console import Console
+from hopfieldphase.core.errors import InputError
+
+PATTERN_FILES = (".npy", ".npz", ".csv")
+
+# Attributes that are shown elsewhere, or say nothing about the study.
+_HIDDEN = ("title", "schema_version", "package_version", "git_revision")
+
+
+def info(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A result folder, a .zarr or .nc dataset, or patterns."),
+    ],
+    json: options.Json = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show what a result folder or a file holds: options, dimensions, variables, summary."""
+    console = Console(color=not no_color)
+    found = _patterns(file) if file.suffix in PATTERN_FILES else _dataset(file)
+    if json:
+        console.data(found)
+    else:
+        console.report("\n".join(_lines(found)))
+
+
+def _patterns(file: Path) -> dict[str, Any]:
+    from hopfieldphase.core.patterns import duplicate_rows, norm_range
+    from hopfieldphase.data.patterns_io import load
+
+    stored = load(file)
+    low, high = norm_range(stored)
+    return {
+        "path": str(file),
+        "kind": "patterns",
+        "dims": {"pattern": stored.shape[0], "component": stored.shape[1]},
+        "norms": {"min": low, "max": high},
+        "duplicates": len(duplicate_rows(stored)),
+    }
+
+
+def _dataset(file: Path) -> dict[str, Any]:
+    import xarray as xr
+
+    from hopfieldphase.data import store
+    from hopfieldphase.runs.folder import DATA, MARKER, read_marker
+    from hopfieldphase.runs.results import summarise
+
+    if file.is_dir() and not (file / DATA).exists() and file.suffix != ".zarr":
+        raise InputError(
+            f"{file} holds no finished result: give a folder that hopfieldphase wrote, or a file"
+        )
+    folder, data = (file, file / DATA) if (file / DATA).exists() else (file.parent, file)
+    tree = store.open(data)
+    dataset = tree.to_dataset() if isinstance(tree, xr.DataTree) else tree
+    provenance = None
+    if data.name == DATA and read_marker(folder) is not None:
+        provenance = json_format.loads((folder / MARKER).read_text(encoding="utf-8"))
+    return {
+        "path": str(file),
+        "kind": dataset.attrs.get("title", "dataset"),
+        "options": {name: value for name, value in dataset.attrs.items() if name not in _HIDDEN},
+        "dims": dict(dataset.sizes),
+        "variables": {
+            str(name): {
+                "dims": list(variable.dims),
+                "dtype": str(variable.dtype),
+                "long_name": variable.attrs.get("long_name", ""),
+            }
+            for name, variable in dataset.data_vars.items()
+        },
+        "package_version": dataset.attrs.get("package_version"),
+        "git_revision": dataset.attrs.get("git_revision"),
+        "provenance": provenance,
+        "summary": summarise(dataset),
+    }
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"{found['path']}: {_words(found['kind'])}"]
+    lines.append("dimensions  " + ", ".join(f"{name} {size}" for name, size in found["dims"].items()))
+    if "norms" in found:
+        return [
+            *lines,
+            f"norms       {found['norms']['min']:.6g} to {found['norms']['max']:.6g}",
+            f"duplicates  {found['duplicates']}",
+        ]
+    from hopfieldphase.data.summary import summary_lines
+
+    made = found["provenance"]
+    if made is not None:
+        lines.append(f"computed    {made['created']} on {made['host']} in {made['wall_time_seconds']:.3g} s")
+    elif found["package_version"]:
+        lines.append(f"version     {found['package_version']}")
+    lines += ["", "options"]
+    lines += [f"  {name:<20}{_value(value)}" for name, value in found["options"].items() if value is not None]
+    lines += ["", "variables"]
+    for name, variable in sorted(found["variables"].items()):
+        lines.append(f"  {name:<20}{variable['dtype']:<9}{_words(variable['long_name'])}")
+    return [*lines, "", *summary_lines(found["summary"])]
+
+
+def _words(label: str) -> str:
+    """A label without its formulas."""
+    return re.sub(r",?\s*\$[^$]*\$", "", label).strip()
+
+
+def _value(value: Any) -> str:
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 56 else text[:53] + "..."

@@ -1,0 +1,163 @@
+"""`hopfieldphase sweep …`: minima followed up and down in a control parameter."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hopfieldphase.cli import options
+from hopfieldphase.cli.console import Console
+from hopfieldphase.cli.failures import NOT_CONVERGED
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hopfieldphase.runs.specs import SweepSpec
+
+SHOWN_FAILURES = 5
+
+app = typer.Typer(
+    help="Follow minima up and down in a control parameter.", cls=options.Group, rich_markup_mode=None
+)
+
+
+@app.command("beta", cls=options.Command, short_help="Sweep the inverse temperature.")
+def beta(
+    alpha: options.Alpha = 2.0,
+    betas: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GRID",
+            help="Inverse temperatures: start:stop:step (stop included when hit), start:stop:xfactor, or a "
+            "comma list.  [default: 20:400:2; for measured patterns a suggested range]",
+            show_default=False,
+            rich_help_panel=options.SWEEP,
+        ),
+    ] = None,
+    realizations: options.Realizations = None,
+    start_up: options.StartUp = "mean",
+    start_down: options.StartDown = "pattern:0",
+    solver: options.Solver = "auto",
+    tol: options.Tol = None,
+    device: options.Device = "cpu",
+    patterns: options.PatternFile = None,
+    generator: options.Generator = None,
+    M: options.PatternCount = None,
+    d: options.Dimension = None,
+    seed: options.Seed = None,
+    clusters: options.Clusters = None,
+    delta: options.Delta = None,
+    noise: options.Noise = None,
+    cosine: options.Cosine = None,
+    epsilon: options.Epsilon = None,
+    degrees_of_freedom: options.Tail = None,
+    out: options.Out = None,
+    force: options.Force = False,
+    no_plot: options.NoPlot = False,
+    states: options.States = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Sweep the inverse temperature up and down and look for hysteresis.
+
+    Writes a labelled dataset, a figure, a summary in words and numbers, and all options. The defaults are
+    the data and the grid of Figure 2(a, b) of "On the Statistical Mechanics of Attention".
+    """
+    from hopfieldphase.runs.specs import PatternSpec, SweepSpec
+
+    source: dict[str, Any] = {
+        "generator": generator, "path": patterns, "M": M, "d": d, "seed": seed, "clusters": clusters,
+        "delta": delta, "noise": noise, "cosine": cosine, "epsilon": epsilon,
+        "degrees_of_freedom": degrees_of_freedom,
+    }  # fmt: skip
+    study: dict[str, Any] = {
+        "alpha": alpha, "betas": betas, "realizations": realizations, "start_up": start_up,
+        "start_down": start_down, "solver": solver, "tol": tol, "keep_states": states, "device": device,
+    }  # fmt: skip
+    spec = SweepSpec(patterns=PatternSpec(**source), **study)
+    run_spec(spec, out, Console(quiet=quiet, color=not no_color), force=force, plot=not no_plot, as_json=json)
+
+
+def run_spec(
+    spec: "SweepSpec", out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
+) -> None:
+    """Compute a sweep, or show the finished one; leave with exit code 3 if some point did not converge."""
+    from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
+
+    if spec.patterns.is_data:
+        from hopfieldphase.runs.sources import resolve
+
+        spec = resolve(spec)
+    path = out or spec.default_folder
+    summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
+    if summary is not None:
+        console.say(f"already done: {path} holds this result (--force recomputes)")
+    else:
+        if not force:
+            check_free(path, spec.fingerprint)
+        with claim_folder(path):
+            console.say(_headline(spec))
+            summary = _compute(spec, path, console, plot)
+    if as_json:
+        console.data(summary)
+    else:
+        from hopfieldphase.data.summary import summary_lines
+
+        console.report("\n".join(summary_lines(summary)))
+    _name_failures(summary, console)
+    if plot:
+        console.say(f"figure: {path}/figure.png")
+    console.say(f"wrote {path}; see hopfieldphase info {path}")
+    if summary["unconverged"]:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _compute(spec: "SweepSpec", path: Path, console: Console, plot: bool) -> dict[str, Any]:
+    from hopfieldphase.kernels.compilation import on_first_compilation
+
+    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+    from hopfieldphase.runs.results import compute_result
+    from hopfieldphase.runs.sweeps import warm_up
+
+    warm_up(spec)
+    with console.progress("realizations", spec.realizations or 1) as progress:
+        return compute_result(spec, path, draw=_draw if plot else None, progress=progress)
+
+
+def _draw(dataset: "xr.Dataset", file: Path) -> None:
+    from hopfieldphase.plotting.style import save
+    from hopfieldphase.plotting.sweep import plot_sweep
+
+    left, _ = plot_sweep(dataset)
+    save(left.figure, file)  # pyright: ignore[reportArgumentType]  # a whole figure, no subfigure
+
+
+def _headline(spec: "SweepSpec") -> str:
+    from hopfieldphase.runs.ranges import format_grid, format_number
+
+    source = spec.patterns
+    facts = [f"alpha {format_number(spec.alpha)}", str(source.path or source.generator)]
+    facts += [f"{name} {getattr(source, name)}" for name in ("M", "d") if getattr(source, name) is not None]
+    facts += [f"beta {format_grid(spec.betas or ())}"]
+    if source.is_random:
+        facts += [f"{spec.realizations} realizations"]
+    return f"sweep beta: {', '.join(facts)}"
+
+
+def _name_failures(summary: dict[str, Any], console: Console) -> None:
+    failed = summary["unconverged"]
+    if not failed:
+        return
+    console.say(f"warning: {len(failed)} of {summary['points']} points did not converge:")
+    for point in failed[:SHOWN_FAILURES]:
+        good = "none before it" if point["last_good"] is None else f"last good beta {point['last_good']:g}"
+        residual = "" if point["residual"] is None else f", residual {point['residual']:.1e}"
+        console.say(
+            f"  realization {point['realization']}, {point['direction']}, beta {point['beta']:g}: "
+            f"{point['status'].replace('_', ' ')}{residual}, {good}"
+        )
+    if len(failed) > SHOWN_FAILURES:
+        console.say(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
+    console.say("try --solver newton, a larger --tol, or a finer grid around them")

@@ -1,0 +1,31 @@
+"""Notice of compilation: whoever shows progress can say why nothing moves for a while."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import event
+
+
+class _FirstCompilation(event.Listener):
+    """Calls back at the first function that is compiled, not at those that are read from the cache."""
+
+    def __init__(self, callback: Callable[[], object]) -> None:
+        self._callback = callback
+        self._told = False
+
+    def on_start(self, event: Any) -> None:
+        if not self._told:
+            self._told = True
+            self._callback()
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say."""
+
+
+def on_first_compilation(callback: Callable[[], object]) -> None:
+    """Call `callback()` once in this process, just before the first kernel is compiled.
+
+    Kernels that load from the disk cache do not count: when all of them do, the callback never
+    comes. It may come from any thread.
+    """
+    event.register("numba:compile", _FirstCompilation(callback))

@@ -1,0 +1,266 @@
+"""What a study computes, validated and frozen: patterns and sweep, their TOML form, their fingerprint.
+
+Importing this module and checking a spec costs no NumPy: a wrong option is reported at once.
+"""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_args
+
+import tomli_w
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+
+from hopfieldphase.core.checks import real_number, whole_number
+from hopfieldphase.core.domain import tsallis_index
+from hopfieldphase.core.errors import InputError
+from hopfieldphase.runs.ranges import format_grid, parse_grid
+
+DEFAULT_BETAS = "20:400:2"
+DEFAULT_REALIZATIONS = 10
+
+Noise = Literal["gaussian", "unit"]
+Solver = Literal["auto", "gradient-descent", "fixed-point", "newton"]
+
+REQUIRED = object()
+"""Stands for the default of an option that has none."""
+
+SOURCES: dict[str, dict[str, Any]] = {
+    "clustered": {"M": 100, "d": 64, "seed": 0, "clusters": 4, "delta": 0.04, "noise": "gaussian"},
+    "spherical": {"M": 100, "d": 64, "seed": 0},
+    "gaussian": {"M": 100, "d": 64, "seed": 0},
+    "heavy_tailed": {"M": 100, "d": 64, "seed": 0, "degrees_of_freedom": 2.0},
+    "equicorrelated": {"M": REQUIRED, "d": 64, "cosine": 0.0},
+    "two_keys": {"epsilon": REQUIRED, "d": 16, "seed": 0},
+    "circulant": {"M": REQUIRED, "d": 20, "seed": 0},
+    "digits": {},
+    "file": {"path": REQUIRED, "sha256": None},
+}
+"""What each source of patterns takes, with its defaults."""
+
+GENERATORS = tuple(name for name in SOURCES if name != "file")
+
+_START = re.compile(r"mean|best|continue|pattern:\d+")
+
+
+def _whole(name: str, at_least: int) -> BeforeValidator:
+    return BeforeValidator(lambda value: None if value is None else whole_number(name, value, at_least))
+
+
+def _real(name: str, low: float, high: float, ends: str = "[]") -> BeforeValidator:
+    return BeforeValidator(
+        lambda value: None if value is None else real_number(name, value, low, high, ends=ends)
+    )
+
+
+def _one_of(name: str, choices: tuple[str, ...]) -> BeforeValidator:
+    def check(value: Any) -> Any:
+        if value is None or value in choices:
+            return value
+        raise InputError(f"{name} = {value!r} is unknown{_nearest(value, choices)}: use {', '.join(choices)}")
+
+    return BeforeValidator(check)
+
+
+def _start(name: str) -> BeforeValidator:
+    def check(value: Any) -> str:
+        if isinstance(value, str) and _START.fullmatch(value):
+            return value
+        raise InputError(
+            f"{name} = {value!r} is not a start: use mean, best, continue, or pattern:k with k = 0 ... M - 1"
+        )
+
+    return BeforeValidator(check)
+
+
+class _Spec(BaseModel):
+    """Frozen options; an unknown key is an error that names the nearest known one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    def __init__(self, **options: Any) -> None:
+        try:
+            super().__init__(**options)
+        except ValidationError as error:
+            raise InputError(_one_line(error, tuple(type(self).model_fields))) from None
+
+
+class PatternSpec(_Spec):
+    """Which stored patterns: a generator (or the digits) with its options, or the path of a file.
+
+    Options that the source does not take are errors; those left out get its defaults (`SOURCES`). The
+    digest of a file is that of its numbers, wherever the file lies and whatever its format.
+    """
+
+    generator: Annotated[str | None, _one_of("generator", GENERATORS)] = None
+    path: str | None = None
+    sha256: str | None = None
+    M: Annotated[int | None, _whole("M", 1)] = None
+    d: Annotated[int | None, _whole("d", 1)] = None
+    seed: Annotated[int | None, _whole("seed", 0)] = None
+    clusters: Annotated[int | None, _whole("clusters", 1)] = None
+    delta: Annotated[float | None, _real("delta", 0, 1)] = None
+    noise: Annotated[Noise | None, _one_of("noise", get_args(Noise))] = None
+    cosine: Annotated[float | None, _real("cosine", -1, 1, "[)")] = None
+    epsilon: Annotated[float | None, _real("epsilon", -1, 1)] = None
+    degrees_of_freedom: Annotated[float | None, _real("degrees_of_freedom", 0.1, 1e6)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, options: Any) -> Any:
+        """Give the options that the source takes their defaults, refuse those it does not take."""
+        if not isinstance(options, Mapping):
+            return options
+        given = {name: value for name, value in options.items() if value is not None}
+        source = given.pop("generator", GENERATORS[0] if "path" not in given else None)
+        if source not in (None, *GENERATORS):
+            return options
+        taken = SOURCES[source or "file"]
+        shown = "patterns from a file" if source is None else f"{source} patterns"
+        if source is not None and "path" in given:
+            raise InputError(f"both a generator ({source}) and a pattern file are given: choose one of them")
+        for name in given:
+            if name in cls.model_fields and name not in taken:
+                takes = ", ".join(key for key in taken if key != "sha256")
+                raise InputError(f"{name} does not apply to {shown}: they take {takes or 'no option'}")
+        for name, default in taken.items():
+            if default is REQUIRED and name not in given:
+                raise InputError(f"{shown} need {name}: give a value")
+        return {"generator": source} | taken | given
+
+    @property
+    def is_random(self) -> bool:
+        """Whether realizations differ: a file and the deterministic generators have just one."""
+        return self.seed is not None
+
+    @property
+    def is_data(self) -> bool:
+        """Whether the patterns are measured ones, for which no default grid is known."""
+        return self.generator in (None, "digits")
+
+
+class SweepSpec(_Spec):
+    """One sweep in the inverse temperature, up and down, with every option resolved.
+
+    `betas` may be given as text (`runs.ranges`); without it generators get `DEFAULT_BETAS`, while for
+    digits and files it stays None until `runs.sweeps.resolve` suggests a range from the data.
+    """
+
+    study: Literal["sweep-beta"] = "sweep-beta"
+    alpha: Annotated[float, BeforeValidator(tsallis_index)] = 2.0
+    patterns: PatternSpec = PatternSpec()
+    betas: tuple[float, ...] | None = None
+    realizations: Annotated[int | None, _whole("realizations", 1)] = None
+    start_up: Annotated[str, _start("start_up")] = "mean"
+    start_down: Annotated[str, _start("start_down")] = "pattern:0"
+    solver: Annotated[Solver, _one_of("solver", get_args(Solver))] = "auto"
+    tol: Annotated[float | None, _real("tol", 0, 1, "()")] = None
+    polish: bool = True
+    keep_states: bool = False
+    device: Annotated[Literal["cpu"], _one_of("device", ("cpu",))] = "cpu"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_grid(cls, options: Any) -> Any:
+        if isinstance(options, Mapping) and options.get("betas") is not None:
+            return {**options, "betas": parse_grid(options["betas"])}
+        return options
+
+    @model_validator(mode="after")
+    def _resolve(self) -> Self:
+        random = self.patterns.is_random
+        if self.realizations is None:
+            object.__setattr__(self, "realizations", DEFAULT_REALIZATIONS if random else 1)
+        elif self.realizations > 1 and not random:
+            raise InputError(
+                f"realizations = {self.realizations}, but these patterns have no randomness: leave it at 1"
+            )
+        if self.betas is None and not self.patterns.is_data:
+            object.__setattr__(self, "betas", parse_grid(DEFAULT_BETAS))
+        if self.patterns.M is not None:
+            self.check_starts(self.patterns.M)
+        return self
+
+    def check_starts(self, M: int) -> None:
+        """Raise `InputError` where a start state names a pattern that M patterns do not have."""
+        for name, start in (("start_up", self.start_up), ("start_down", self.start_down)):
+            index = int(start.partition(":")[2] or 0)
+            if index >= M:
+                raise InputError(
+                    f"{name} = {start}, but there are {M} patterns: use pattern:0 to pattern:{M - 1}"
+                )
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a spec from a TOML file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, is not TOML, or holds an unknown key or a wrong value.
+        """
+        try:
+            options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise InputError(f"cannot read the spec {path}: {reason}; give a TOML file") from error
+        return cls(**options)
+
+    def to_toml(self) -> str:
+        """Every option as TOML, from which `from_toml` makes an equal spec."""
+        options = self.model_dump(exclude_none=True)
+        if self.betas is not None:
+            options["betas"] = format_grid(self.betas)
+        return tomli_w.dumps(options)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all options in canonical form: floats by their exact value, files by their numbers.
+
+        Raises
+        ------
+        InputError
+            Before the betas and the digest of a pattern file are resolved.
+        """
+        if self.betas is None or (self.patterns.path is not None and self.patterns.sha256 is None):
+            raise InputError("the spec is not resolved: call hopfieldphase.runs.sweeps.resolve on it first")
+        options = self.model_dump(exclude_none=True)
+        options["patterns"].pop("path", None)
+        text = json.dumps(_canonical(options), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def default_folder(self) -> Path:
+        """`runs/<study>-<hash>`: equal specs meet in one folder, others do not."""
+        return Path("runs") / f"{self.study}-{self.fingerprint[:8]}"
+
+
+def _canonical(value: Any) -> Any:
+    """JSON values in which a float is its exact hexadecimal form."""
+    if isinstance(value, float):
+        return value.hex()
+    if isinstance(value, Mapping):
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    return value
+
+
+def _one_line(error: ValidationError, known: tuple[str, ...]) -> str:
+    """The first complaint of pydantic in one line; the package's own messages pass unchanged."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "value_error":
+        return str(first.get("ctx", {})["error"])
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {name!r}{_nearest(name, known)}: known are {', '.join(known)}"
+    return f"{name} = {first['input']!r}: {first['msg'].replace('Input should', 'it must', 1)}"
+
+
+def _nearest(word: object, known: tuple[str, ...]) -> str:
+    matches = get_close_matches(str(word), known, n=1)
+    return f"; the nearest is {matches[0]!r}" if matches else ""
