@@ -14,7 +14,7 @@ def whole_number(name: str, value: Any, at_least: int = 1) -> int:
     except TypeError:
         number = at_least - 1
     if isinstance(value, bool) or number < at_least:
-        raise InputError(f"{name} = {value!r} is not a whole number >= {at_least}: give {name} >= {at_least}")
+        raise InputError(f"{name} = {_shown(value)} is not a whole number >= {at_least}: give one")
     return number
 
 
@@ -31,5 +31,9 @@ def real_number(name: str, value: Any, low: float, high: float, *, ends: str = "
     below = number <= high if ends[1] == "]" else number < high
     if not (above and below):
         domain = f"{ends[0]}{low:.12g}, {high:.12g}{ends[1]}"
-        raise InputError(f"{name} = {value!r} is outside its domain {domain}: give a number inside it")
+        raise InputError(f"{name} = {_shown(value)} is outside its domain {domain}: give a number inside it")
     return number
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else str(value)

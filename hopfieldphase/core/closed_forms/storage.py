@@ -11,7 +11,7 @@ from hopfieldphase.core.closed_forms._common import ROUNDING, Floats, gram_matri
 from hopfieldphase.core.domain import tsallis_index
 from hopfieldphase.core.patterns import check_patterns
 
-_ROWS_AT_ONCE = 1024
+_PRODUCTS_AT_ONCE = 2**24  # 128 MiB
 
 
 class OnsetCharacter(StrEnum):
@@ -111,8 +111,9 @@ def pattern_separation(patterns: Any) -> Floats:
     xi: Floats = np.asarray(check_patterns(patterns), dtype=np.float64)
     own = np.sum(xi**2, axis=1)
     largest = np.empty(len(xi))
-    for start in range(0, len(xi), _ROWS_AT_ONCE):
-        rows = np.arange(start, min(start + _ROWS_AT_ONCE, len(xi)))
+    block = max(1, _PRODUCTS_AT_ONCE // len(xi))
+    for start in range(0, len(xi), block):
+        rows = np.arange(start, min(start + block, len(xi)))
         products = xi[rows] @ xi.T
         products[rows - start, rows] = -math.inf
         largest[rows] = products.max(axis=1)
