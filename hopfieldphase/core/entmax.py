@@ -6,6 +6,7 @@ Scores z hold the M patterns along their last axis; entries −∞ are absent pa
 """
 
 import math
+import sys
 
 import numpy as np
 
@@ -265,11 +266,11 @@ def _scores(scores: Array) -> tuple[Namespace, Array, Array, DType]:
 
 def _solve(xp: Namespace, z: Array, top: Array, alpha: float, beta: float) -> tuple[Array, Array]:
     """Weights (..., M) and threshold (..., 1) of scores that `_scores` has checked."""
-    gaps = (beta / alpha) * (top - z)
-    if alpha == 1:
-        return roots.softmax(xp, gaps), xp.full_like(top, math.nan)
     if math.isinf(alpha):
         return roots.hardmax(xp, top - z), xp.full_like(top, math.nan)
+    gaps = min(beta / alpha, sys.float_info.max) * (top - z)
+    if alpha == 1:
+        return roots.softmax(xp, gaps), xp.full_like(top, math.nan)
     a = alpha - 1
     unit = alpha / (a * beta)  # distance of a score from θ at weight one
     if alpha == 1.5:

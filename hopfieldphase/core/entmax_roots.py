@@ -71,15 +71,15 @@ def below_two(xp: Namespace, gaps: Array, alpha: float) -> tuple[Array, Array]:
 
     As a function of P^a, (Σp)^a is a norm of order 1/a, hence convex, for α > 1, and a concave mean of
     negative order for α < 1. From P = 1, where Σp ≥ 1, the steps therefore fall to the root in [1/M, 1]
-    monotonically. In the unknown log P no formula divides a difference of nearly equal numbers by a; for
-    α → 1 the first step is the softmax.
+    monotonically; only rounding can bring them below, and the last step returns. In the unknown log P no
+    formula divides a difference of nearly equal numbers by a; for α → 1 the first step is the softmax.
     """
     a = alpha - 1
     log_peak = xp.zeros_like(gaps[..., :1])
     for _ in range(_MAX_STEPS):
         p, slopes = _below_two_at(xp, gaps, a, log_peak)
         total = xp.sum(p, axis=-1, keepdims=True)
-        excess = xp.log(xp.clip(total, min=1.0))
+        excess = xp.log(total)
         slope = xp.sum(slopes, axis=-1, keepdims=True) / total
         last, log_peak = log_peak, log_peak + xp.log1p(xp.expm1(-a * excess) / slope) / a
         if bool(xp.all((excess <= _NORMALIZATION_TOLERANCE) | (log_peak == last))):
@@ -116,7 +116,7 @@ def above_two(xp: Namespace, scores: Array, alpha: float, beta: float) -> tuple[
         p = _with_lowest(xp, bare, q, a)
         excess = xp.clip(xp.sum(p, axis=-1, keepdims=True) - 1, min=0.0)
         slopes = (q / xp.where(p > 0, p, 1.0)) ** (a - 1)
-        slope = xp.sum(xp.where(bare >= 0, slopes, 0.0), axis=-1, keepdims=True)
+        slope = xp.clip(xp.sum(xp.where(bare >= 0, slopes, 0.0), axis=-1, keepdims=True), min=1.0)
         last, q = q, xp.clip(q - excess / slope, min=0.0)
         if bool(xp.all((excess <= _NORMALIZATION_TOLERANCE) | (q == last))):
             break
