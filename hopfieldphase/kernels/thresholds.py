@@ -26,6 +26,7 @@ def gini_threshold(scores, top, scale, t):
     t, total
     """
     total = 1.0
+    previous = np.inf
     for _ in range(_MAX_STEPS):
         total = 0.0
         count = 0
@@ -34,9 +35,11 @@ def gini_threshold(scores, top, scale, t):
             weight = weight if weight > 0.0 else 0.0
             total += weight
             count += weight > 0.0
-        step = (total - 1.0) / count
-        if _settled(total, count, step, t):
+        excess = total - 1.0
+        step = excess / count
+        if _settled(excess, previous, count, step, t):
             break
+        previous = excess
         t += step
     return t, total
 
@@ -49,7 +52,8 @@ def three_halves_threshold(scores, top, scale, t):
     leave the support, Newton's step below; the root is taken as soon as the support has settled.
     """
     total = 1.0
-    previous = 0
+    previous = np.inf
+    support = 0
     for _ in range(_MAX_STEPS):
         total = 0.0
         linear = 0.0
@@ -62,12 +66,13 @@ def three_halves_threshold(scores, top, scale, t):
             count += root > 0.0
         excess = total - 1.0
         step = 0.5 * excess / linear
-        if _settled(total, count, step, t):
+        if _settled(excess, previous, count, step, t):
             break
         square = linear * linear - count * excess
-        if count == previous and square > 0.0:
+        if count == support and square > 0.0:
             step = excess / (linear + math.sqrt(square))
-        previous = count
+        previous = excess
+        support = count
         t += step
     return t, total
 
@@ -85,9 +90,10 @@ def peak_level(scores, top, scale, power, high):
     l, total
     """
     inverse = 1.0 / power
-    low = -math.log(scores.size)
+    low = -1.0 - math.log(scores.size)  # clear of the root at equal weights, for the rounding
     level = high
     total = 1.0
+    previous = np.inf
     for _ in range(_MAX_STEPS):
         ratio = scale * math.exp(-power * level)
         total = 0.0
@@ -99,8 +105,9 @@ def peak_level(scores, top, scale, power, high):
             slope += weight * steepness
         excess = math.log(total)
         step = excess * total / slope
-        if _settled(total, scores.size, step, 1.0):
+        if _settled(excess, previous, scores.size, step, 1.0):
             break
+        previous = excess
         if excess > 0.0:
             high = level
         else:
@@ -138,6 +145,7 @@ def smallest_weight(ordered, scale, power):
     lowest = float(ordered[inside - 1])
     q = 1.0 / inside
     total = 1.0
+    previous = np.inf
     for _ in range(_MAX_STEPS):
         base = q**power
         total = 0.0
@@ -148,9 +156,11 @@ def smallest_weight(ordered, scale, power):
             total += weight
             # (q/p)^(power−1), without a second power
             slope += base / (rise + base) * weight / q if rise > 0.0 else 1.0
-        step = (total - 1.0) / slope
-        if _settled(total, inside, step, q):
+        excess = total - 1.0
+        step = excess / slope
+        if _settled(excess, previous, inside, step, q):
             break
+        previous = excess
         q = q - step if q > step else 0.5 * q
     return lowest, q, total
 
@@ -195,8 +205,10 @@ def high_weight(rise, q, base, inverse):
 
 
 @jit
-def _settled(total, count, step, unknown):
-    """Whether the residual, or the step, is down to rounding."""
-    return abs(total - 1.0) <= _EPSILON * (4.0 + math.sqrt(count)) or abs(step) <= 2.0 * _EPSILON * abs(
-        unknown
-    )
+def _settled(excess, previous, count, step, unknown):
+    """Whether Newton has arrived: the excess of Σp over one, or the step, is down to rounding."""
+    size = abs(excess)
+    if size <= _EPSILON * (1.0 + math.sqrt(count) / 16.0) or abs(step) <= 2.0 * _EPSILON * abs(unknown):
+        return True
+    # Rounding of the sum may keep it above; but then it no longer shrinks.
+    return size <= _EPSILON * (16.0 + count / 8.0) and size > 0.25 * abs(previous)
