@@ -227,7 +227,7 @@ def _assemble(
         for face, lower, upper in zip(faces, lower_events, upper_events, strict=True)
     )
     capped = [end.status for end in (first, last) if end.kind is PointKind.LIMIT]
-    return Branch("beta", beta, pieces, (first, *upper_events), max(capped, default=Status.CONVERGED))
+    return Branch(model, "beta", beta, pieces, (first, *upper_events), max(capped, default=Status.CONVERGED))
 
 
 def _joint(below: Face, above: Face, event: _Event) -> tuple[SpecialPoint, SpecialPoint]:

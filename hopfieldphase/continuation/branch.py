@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
+from hopfieldphase.model import HopfieldModel
 
 Vector = NDArray[np.float64]
 
@@ -101,7 +102,7 @@ class SpecialPoint:
     degenerate : bool
         Several events meet at this value and what follows rests on a tie rule (lower Γ, then lower index).
     state : State or None
-        The state at the point; None for an unbounded end.
+        The state at the point; None for an unbounded end. At a coexistence point, the one of the first branch.
     bracket : tuple of float
         Interval of the parameter known to contain the point.
     precision : float
@@ -109,7 +110,8 @@ class SpecialPoint:
     status : Status
         Whether the point was located as asked.
     landing : State or None
-        Where the state relaxes to just beyond an end at which it loses stability; None elsewhere.
+        Where the state relaxes to just beyond an end at which it loses stability; at a coexistence point the
+        state of the second branch; None elsewhere.
     """
 
     kind: PointKind
@@ -173,6 +175,8 @@ class Branch:
 
     Attributes
     ----------
+    model : HopfieldModel
+        The patterns, α and the scale (at the reference, where the parameter changes the patterns).
     parameter : str
         Name of the control parameter, ``"beta"`` or ``"kappa"``.
     reference : float
@@ -185,6 +189,7 @@ class Branch:
         CONVERGED when both ends are events, range ends or unbounded.
     """
 
+    model: HopfieldModel
     parameter: str
     reference: float
     pieces: tuple[Piece, ...]

@@ -28,7 +28,7 @@ def first_zero(constant, linear, residues, levels, t, down, stop, fresh):
     Parameters
     ----------
     constant, linear : float
-        c₀ and c₁ (c₁ ≤ 0).
+        c₀ and c₁.
     residues, levels : ndarray, shape (m,)
         n_a and λ_a < t.
     t : float
@@ -91,15 +91,18 @@ def first_zero(constant, linear, residues, levels, t, down, stop, fresh):
         if down:
             # (value + h a)(edge − h) − h·falling·edge = 0
             a_ = drift + rising
-            if falling == 0.0:
+            if falling == 0.0 and a_ >= 0.0:
                 return stop
-            b = value + (falling - a_) * edge
-            root = np.sqrt(max(b * b + 4.0 * a_ * value * edge, 0.0))
-            h = 2.0 * value * edge / (b + root) if b > 0.0 else (root - b) / (2.0 * a_)
+            if falling == 0.0:
+                h = -value / a_
+            else:
+                b = value + (falling - a_) * edge
+                root = np.sqrt(max(b * b + 4.0 * a_ * value * edge, 0.0))
+                h = 2.0 * value * edge / (b + root) if b > 0.0 else (root - b) / (2.0 * a_)
         else:
             # (value + h a)(edge + h) + h·rising·edge = 0
             a_ = drift - falling
-            if a_ == 0.0 or (linear == 0.0 and value > positive + noise):
+            if a_ >= 0.0 or (linear >= 0.0 and value > positive + noise):
                 return stop
             if rising == 0.0:
                 h = -value / a_
