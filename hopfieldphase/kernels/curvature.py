@@ -2,26 +2,65 @@
 
 With w the response weights (w = p^{2−α}/α on the support) and r the pattern with the largest w,
 
-    s²β Ξᵀ J Ξ = BᵀB,   B = (I − (1 − √(w_r/W)) v vᵀ) diag(√(βw)) s (ξ_j − ξ_r),   v_j = √(w_j / Σ_{i≠r} w_i),
+    s²β ΞᵀJΞ = BᵀB,   B = (I − (1 − √(w_r/W)) v vᵀ) diag(√(βw)) s (ξ_j − ξ_r),   v_j = √(w_j / Σ_{i≠r} w_i),
 
 over j ≠ r, W = Σ w. Differences to the pattern r keep every digit when w_r diverges (α > 2), and the smaller
 of B Bᵀ and BᵀB carries the spectrum, so that a state on k patterns costs k × k, not d × d.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.tridiagonal import (
+    from_reduced,
+    largest_eigenvalue,
+    reduce,
+    solve_tridiagonal,
+    to_reduced,
+    top_vector,
+)
 
 # Responses below this fraction of the largest one cannot be seen in double precision.
 NEGLIGIBLE_RESPONSE = 1e-19
 # Keeps p^{2-alpha} finite when a weight underflows at alpha > 2.
 LARGEST_RESPONSE = 1e140
-# Below this size compiled loops beat LAPACK, which starts threads.
-LARGEST_OWN_EIGENPROBLEM = 160
+# A pivot below this is zero to the accuracy of the elimination.
+SINGULAR = 1e-14
+
+
+class Curvature(NamedTuple):
+    """B and the reduction of its smaller Gram matrix at one state and one β.
+
+    `counts` is (patterns k, rows m of B, order n of the Gram matrix); `at` is (β, λ_max(BᵀB)), with
+    β = 0 where nothing has been computed.
+    """
+
+    chosen: np.ndarray
+    response: np.ndarray
+    rows: np.ndarray
+    gram: np.ndarray
+    heights: np.ndarray
+    diagonal: np.ndarray
+    off: np.ndarray
+    counts: np.ndarray
+    at: np.ndarray
 
 
 @jit
-def responding_patterns(p, alpha, chosen, response):
+def curvature_arrays(M, d):
+    """Allocate a `Curvature` for M patterns in d dimensions, with nothing computed."""
+    m = max(M - 1, 1)
+    n = min(m, d)
+    return Curvature(
+        np.empty(M, np.int64), np.empty(M), np.empty((m, d)), np.empty(n * n),
+        np.empty(n), np.empty(n), np.empty(n), np.zeros(3, np.int64), np.zeros(2),
+    )  # fmt: skip
+
+
+@jit
+def _responding_patterns(p, alpha, chosen, response):
     """Fill `chosen` with the indices of the responding patterns and `response` with w; return how many."""
     if np.isinf(alpha):
         return 0
@@ -49,7 +88,7 @@ def responding_patterns(p, alpha, chosen, response):
 
 
 @jit
-def response_rows(patterns, scale, beta, chosen, response, k, rows):
+def _response_rows(patterns, scale, beta, chosen, response, k, rows):
     """Fill the first k − 1 rows of `rows` with B; return their number."""
     if k < 2:
         return 0
@@ -89,124 +128,80 @@ def response_rows(patterns, scale, beta, chosen, response, k, rows):
 
 
 @jit
-def gram_of_rows(rows, m):
-    """The smaller of B Bᵀ (m, m) and BᵀB (d, d)."""
-    b = rows[:m]
-    if m <= rows.shape[1]:
-        return np.dot(b, b.T)
-    return np.dot(b.T, b)
-
-
-@jit(reorder=True)
-def _tridiagonalise(a, diagonal, off):
-    """Householder reduction of the symmetric `a` (lower half, overwritten): diagonal, squared off-diagonal.
-
-    Rows are eliminated from the last one upward, so that every inner loop runs along a row.
-    """
-    n = a.shape[0]
-    e = np.zeros(n)
-    for i in range(n - 1, 0, -1):
-        v = a[i]
-        diagonal[i] = v[i]
-        head = v[i - 1]
-        rest = 0.0
-        for k in range(i - 1):
-            rest += v[k] * v[k]
-        norm2 = rest + head * head
-        off[i] = norm2
-        if rest <= 1e-300:
-            continue
-        norm = np.sqrt(norm2)
-        h = norm2 + abs(head) * norm
-        v[i - 1] = head + norm if head > 0.0 else head - norm
-        e[:i] = 0.0
-        for j in range(i):
-            row = a[j]
-            f = v[j]
-            g = row[j] * f
-            for k in range(j):
-                e[k] += row[k] * f
-                g += row[k] * v[k]
-            e[j] += g
-        f = 0.0
-        for j in range(i):
-            e[j] /= h
-            f += e[j] * v[j]
-        shift = f / (h + h)
-        for j in range(i):
-            e[j] -= shift * v[j]
-        for j in range(i):
-            row = a[j]
-            f = v[j]
-            g = e[j]
-            for k in range(j + 1):
-                row[k] -= f * e[k] + g * v[k]
-    diagonal[0] = a[0, 0]
+def _same_support(p, curvature):
+    """Whether the patterns with p > 0 are the ones of the last reduction."""
+    k = 0
+    for mu in range(p.size):
+        k += p[mu] > 0.0
+    if k != curvature.counts[0]:
+        return False
+    inside = 0
+    for mu in curvature.chosen[:k]:
+        inside += p[mu] > 0.0
+    return inside == k
 
 
 @jit
-def _largest_eigenvalue(a):
-    """Largest eigenvalue of the symmetric `a` (overwritten): Householder, then Laguerre from above.
+def update_curvature(patterns, scale, alpha, beta, p, curvature):
+    """Bring the reduction to the weights p at β; return ρ with ∇²Γ/β = I − ρ BᵀB.
 
-    Laguerre's iteration started above all roots of a polynomial with real roots only falls
-    monotonically and cubically to the largest one. Small matrices stay clear of LAPACK, whose
-    threads cost more than the work.
+    At α = 2 the response is 1/2 on any support and B scales with √β: one reduction lasts as long as
+    the support, and ρ = β/β₀. Otherwise ρ = 1.
     """
-    n = a.shape[0]
-    if n == 1:
-        return a[0, 0]
-    if n > LARGEST_OWN_EIGENPROBLEM:
-        return np.linalg.eigvalsh(a)[-1]
-    diagonal = np.empty(n)
-    off = np.zeros(n)
-    _tridiagonalise(a, diagonal, off)
-    bound = 0.0
-    for i in range(n):
-        radius = np.sqrt(off[i]) + (np.sqrt(off[i + 1]) if i + 1 < n else 0.0)
-        bound = max(bound, diagonal[i] + radius)
-    top = bound * (1.0 + 1e-14)
-    for _ in range(60):
-        # pivots q of top − T with first and second derivative of log det
-        first = 0.0
-        second = 0.0
-        q, dq, ddq = 1.0, 0.0, 0.0
-        above = True
-        for i in range(n):
-            r = off[i] / q
-            slope = r * dq / q
-            bend = r * ddq / q - 2.0 * slope * dq / q
-            q, dq, ddq = top - diagonal[i] - r, 1.0 + slope, bend
-            if not q > 0.0:
-                above = False
-                break
-            ratio = dq / q
-            first += ratio
-            second += ratio * ratio - ddq / q
-        if not above:
-            # the last step met the root to rounding
-            break
-        root = np.sqrt(max((n - 1) * (n * second - first * first), 0.0))
-        step = n / (first + root)
-        if step <= 1e-16 * bound:
-            break
-        top -= step
-    return top
+    if alpha == 2.0 and curvature.at[0] > 0.0 and _same_support(p, curvature):
+        return beta / curvature.at[0]
+    k = _responding_patterns(p, alpha, curvature.chosen, curvature.response)
+    m = _response_rows(patterns, scale, beta, curvature.chosen, curvature.response, k, curvature.rows)
+    n = min(m, patterns.shape[1])
+    curvature.counts[0] = k
+    curvature.counts[1] = m
+    curvature.counts[2] = n
+    curvature.at[0] = beta
+    curvature.at[1] = 0.0
+    if m > 0:
+        b = curvature.rows[:m]
+        gram = curvature.gram[: n * n].reshape(n, n)
+        if n == m:
+            np.dot(b, b.T, gram)
+        else:
+            np.dot(b.T, b, gram)
+        reduce(gram, curvature.heights[:n], curvature.diagonal[:n], curvature.off[:n])
+        curvature.at[1] = largest_eigenvalue(curvature.diagonal[:n], curvature.off[:n])
+    return 1.0
 
 
 @jit
-def softest_curvature(rows, m):
-    """λ_min(∇²Γ)/β = 1 − λ_max(BᵀB)."""
+def solve_curvature(curvature, ratio, g, step):
+    """Fill `step` with (I − ρBᵀB)⁻¹ g; False (step of no use) unless that matrix is positive definite."""
+    m, n = curvature.counts[1], curvature.counts[2]
+    step[:] = g
     if m == 0:
-        return 1.0
-    return 1.0 - _largest_eigenvalue(gram_of_rows(rows, m))
+        return True
+    heights, diagonal, off = curvature.heights[:n], curvature.diagonal[:n], curvature.off[:n]
+    gram = curvature.gram[: n * n].reshape(n, n)
+    b = curvature.rows[:m]
+    y = np.dot(b, g) if n == m else g.copy()
+    to_reduced(gram, heights, y)
+    if not solve_tridiagonal(diagonal, off, 1.0, ratio, SINGULAR, y):
+        return False
+    from_reduced(gram, heights, y)
+    if n < m:
+        step[:] = y
+        return True
+    for j in range(m):
+        for i in range(step.size):
+            step[i] += ratio * y[j] * b[j, i]
+    return True
 
 
 @jit
-def soft_direction(rows, m, direction):
+def soft_direction(curvature, direction):
     """Fill `direction` (unit length) with the eigenvector of λ_min; its largest component is positive."""
-    _, vectors = np.linalg.eigh(gram_of_rows(rows, m))
-    top = np.ascontiguousarray(vectors[:, -1])
-    soft = np.dot(rows[:m].T, top) if m <= rows.shape[1] else top
+    m, n = curvature.counts[1], curvature.counts[2]
+    y = np.empty(n)
+    top_vector(curvature.diagonal[:n], curvature.off[:n], curvature.at[1], y)
+    from_reduced(curvature.gram[: n * n].reshape(n, n), curvature.heights[:n], y)
+    soft = np.dot(y, curvature.rows[:m]) if n == m else y
     largest = 0
     norm = 0.0
     for i in range(soft.size):
@@ -216,60 +211,3 @@ def soft_direction(rows, m, direction):
     sign = 1.0 if soft[largest] > 0.0 else -1.0
     for i in range(soft.size):
         direction[i] = sign * soft[i] / np.sqrt(norm)
-
-
-@jit(reorder=True)
-def cholesky_solve(a, y):
-    """Solve a·u = y in place of y for a symmetric positive definite `a` (overwritten); False if it is not."""
-    n = a.shape[0]
-    for i in range(n):
-        for j in range(i + 1):
-            s = a[i, j]
-            for q in range(j):
-                s -= a[i, q] * a[j, q]
-            if i == j:
-                if not s > 1e-14:
-                    return False
-                a[i, i] = np.sqrt(s)
-            else:
-                a[i, j] = s / a[j, j]
-    for i in range(n):
-        s = y[i]
-        for q in range(i):
-            s -= a[i, q] * y[q]
-        y[i] = s / a[i, i]
-    for i in range(n - 1, -1, -1):
-        y[i] /= a[i, i]
-        for q in range(i):
-            y[q] -= a[i, q] * y[i]
-    return True
-
-
-@jit
-def solve_curvature(rows, m, g, step):
-    """Fill `step` with (I − BᵀB)⁻¹ g; False (step untouched) unless the curvature is positive definite."""
-    d = rows.shape[1]
-    if m == 0:
-        step[:] = g
-        return True
-    a = gram_of_rows(rows, m)
-    n = a.shape[0]
-    for i in range(n):
-        for j in range(n):
-            a[i, j] = -a[i, j]
-        a[i, i] += 1.0
-    if m > d:
-        y = g.copy()
-        if not cholesky_solve(a, y):
-            return False
-        step[:] = y
-        return True
-    b = rows[:m]
-    y = np.dot(b, g)
-    if not cholesky_solve(a, y):
-        return False
-    step[:] = g
-    for j in range(m):
-        for i in range(d):
-            step[i] += y[j] * b[j, i]
-    return True

@@ -7,17 +7,17 @@ rising by more than its own rounding error.
 import numpy as np
 
 from hopfieldphase.core.status import Status
-from hopfieldphase.kernels.curvature import soft_direction, softest_curvature
+from hopfieldphase.kernels.curvature import soft_direction
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.steps import (
     EPSILON,
     accept,
-    curvature_rows,
+    best_newton_step,
+    curvature_at,
     descent_step,
     evaluate,
     evaluate_trial,
     fixed_point_step,
-    newton_step,
     relative_distance,
     retrieval_step,
 )
@@ -47,9 +47,10 @@ ESCAPE_DOUBLINGS = 14
 
 
 @jit
-def curvature_within(problem, beta, inside, work):
-    """λ_min(∇²Γ)/β with the response 1/2 of α = 2 on the patterns where `inside` is positive."""
-    return softest_curvature(work.rows, curvature_rows(problem, beta, inside, work))
+def softest(problem, beta, p, work):
+    """λ_min(∇²Γ)/β at the weights p; at α = 2 only their support counts."""
+    ratio = curvature_at(problem, beta, p, work)
+    return 1.0 - ratio * work.curvature.at[1]
 
 
 @jit
@@ -57,7 +58,7 @@ def verify(problem, beta, theta, work):
     """Status of a stationary state with both one-sided λ_min/β, equal unless patterns tie with θ."""
     alpha = problem.alpha
     z, p = work.z, work.p
-    curvature = softest_curvature(work.rows, curvature_rows(problem, beta, p, work))
+    curvature = softest(problem, beta, p, work)
     if alpha < 2.0 or np.isinf(alpha):
         return (CONVERGED if curvature > FLAT else SADDLE_NOT_ESCAPED), curvature, curvature
     size = abs(theta)
@@ -74,10 +75,10 @@ def verify(problem, beta, theta, work):
     inside = work.trial_p
     for mu in range(z.size):
         inside[mu] = 1.0 if z[mu] - theta > TIE * size else 0.0
-    inner = curvature_within(problem, beta, inside, work)
+    inner = softest(problem, beta, inside, work)
     for mu in range(z.size):
         inside[mu] = 1.0 if z[mu] - theta >= -TIE * size else 0.0
-    outer = curvature_within(problem, beta, inside, work)
+    outer = softest(problem, beta, inside, work)
     # the response only grows with the support: a positive outer Hessian decides for a minimum
     if outer > FLAT:
         return CONVERGED, inner, outer
@@ -87,10 +88,10 @@ def verify(problem, beta, theta, work):
 @jit
 def escape(problem, beta, gamma, rounding, work):
     """Leave a saddle along its soft direction by a line search; the lower side wins, + on a tie."""
-    m = curvature_rows(problem, beta, work.p, work)
-    if m == 0:
+    curvature_at(problem, beta, work.p, work)
+    if work.curvature.counts[1] == 0:
         return False
-    soft_direction(work.rows, m, work.step)
+    soft_direction(work.curvature, work.step)
     unit = max(np.sqrt(np.dot(work.x, work.x)), problem.length)
     best = gamma - 2.0 * rounding
     best_length = 0.0
@@ -137,7 +138,7 @@ def converge(problem, beta, method, tolerance, max_steps, work):
         elif method == FIXED_POINT:
             found = fixed_point_step(problem, beta, work)
         else:
-            newton = newton_step(problem, beta, gamma, rounding, residual, work)
+            newton = best_newton_step(problem, beta, gamma, rounding, residual, work)
             found = newton[1:] if newton[0] else retrieval_step(problem, beta, rounding, work)
         energy, new_residual = found[0], found[3]
         if energy > gamma + 4.0 * rounding:
@@ -152,9 +153,10 @@ def converge(problem, beta, method, tolerance, max_steps, work):
 
 @jit
 def relax(problem, beta, x0, method, tolerance, max_steps, polish, work):
-    """Relax x0 to a verified minimum, left in `work` with its overlaps and weights.
+    """Relax x0 to a verified minimum, left in `work` with its overlaps, weights and curvature.
 
-    Returns (status, Γ, θ, residual, λ_min/β without tied patterns, with them, steps).
+    A curvature already in `work` serves the first Newton steps; set `work.curvature.at[0]` to 0 to start
+    without. Returns (status, Γ, θ, residual, λ_min/β without tied patterns, with them, steps).
     """
     work.x[:] = x0
     steps = 0
@@ -179,11 +181,11 @@ def relax(problem, beta, x0, method, tolerance, max_steps, polish, work):
         if status == NO_PROGRESS and residual <= floor:
             status = CONVERGED
         if status != CONVERGED:
-            inner = softest_curvature(work.rows, curvature_rows(problem, beta, work.p, work))
+            inner = softest(problem, beta, work.p, work)
             return status, gamma, theta, residual, inner, inner, steps
         if polish and residual > 64.0 * EPSILON:
-            newton = newton_step(problem, beta, gamma, rounding, residual, work)
-            if newton[0] and newton[4] < residual:
+            newton = best_newton_step(problem, beta, gamma, rounding, residual, work)
+            if newton[0]:
                 accept(work)
                 _, gamma, theta, _, residual = newton
                 steps += 1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hopfieldphase.kernels.curvature import responding_patterns, response_rows, solve_curvature
+from hopfieldphase.kernels.curvature import Curvature, curvature_arrays, solve_curvature, update_curvature
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.rows import conjugate_row, weights_row
 
@@ -16,6 +16,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 FIRST_STEP_SIZE = 0.5
 # A Newton step longer than this fraction of the state is not trusted.
 LONGEST_NEWTON_STEP = 0.5
+# A step with an old reduction must shrink the residual by this factor, else a new one pays.
+CHORD_GAIN = 0.1
 
 
 class Problem(NamedTuple):
@@ -39,9 +41,7 @@ class Workspace(NamedTuple):
     trial_z: np.ndarray
     trial_p: np.ndarray
     step: np.ndarray
-    response: np.ndarray
-    chosen: np.ndarray
-    rows: np.ndarray
+    curvature: Curvature
 
 
 @jit
@@ -50,7 +50,7 @@ def workspace(M, d):
     return Workspace(
         np.empty(d), np.empty(d), np.empty(M), np.empty(M),
         np.empty(d), np.empty(d), np.empty(M), np.empty(M),
-        np.empty(d), np.empty(M), np.empty(M, np.int64), np.empty((max(M - 1, 1), d)),
+        np.empty(d), curvature_arrays(M, d),
     )  # fmt: skip
 
 
@@ -102,10 +102,9 @@ def relative_distance(a, b, length):
 
 
 @jit
-def curvature_rows(problem, beta, p, work):
-    """Fill work.rows with B at the weights p, ∇²Γ/β = I − BᵀB; return the number of rows."""
-    k = responding_patterns(p, problem.alpha, work.chosen, work.response)
-    return response_rows(problem.patterns, problem.scale, beta, work.chosen, work.response, k, work.rows)
+def curvature_at(problem, beta, p, work):
+    """Bring work.curvature to the weights p; return ρ with ∇²Γ/β = I − ρBᵀB."""
+    return update_curvature(problem.patterns, problem.scale, problem.alpha, beta, p, work.curvature)
 
 
 @jit
@@ -149,12 +148,16 @@ def retrieval_step(problem, beta, rounding, work):
 
 
 @jit
-def newton_step(problem, beta, gamma, rounding, residual, work):
-    """One semi-smooth Newton step; usable where the curvature is positive and Γ, or the residual, falls."""
-    m = curvature_rows(problem, beta, work.p, work)
+def newton_step(problem, beta, gamma, rounding, residual, chord, work):
+    """One semi-smooth Newton step; usable where the curvature is positive and Γ, or the residual, falls.
+
+    With `chord` the reduction at hand serves, and the step must then cut the residual tenfold.
+    """
+    # BᵀB grows in proportion to β as long as the weights hold
+    ratio = beta / work.curvature.at[0] if chord else curvature_at(problem, beta, work.p, work)
     pull = work.image - work.x
     unusable = (False, gamma, 0.0, 0.0, residual)
-    if not solve_curvature(work.rows, m, pull, work.step):
+    if not solve_curvature(work.curvature, ratio, pull, work.step):
         return unusable
     unit = max(np.sqrt(np.dot(work.x, work.x)), problem.length)
     if not np.dot(work.step, work.step) <= (LONGEST_NEWTON_STEP * unit) ** 2:
@@ -162,5 +165,16 @@ def newton_step(problem, beta, gamma, rounding, residual, work):
     for i in range(work.x.size):
         work.trial[i] = work.x[i] + work.step[i]
     energy, theta, size, new_residual = evaluate_trial(problem, beta, work)
-    usable = energy < gamma - rounding or (energy <= gamma + rounding and new_residual < residual)
+    lower = energy < gamma - rounding or (energy <= gamma + rounding and new_residual < residual)
+    usable = lower and (not chord or new_residual <= CHORD_GAIN * residual)
     return usable, energy, theta, size, new_residual
+
+
+@jit
+def best_newton_step(problem, beta, gamma, rounding, residual, work):
+    """A step with the reduction at hand where one serves, else with a new one; see `newton_step`."""
+    if work.curvature.at[0] > 0.0:
+        found = newton_step(problem, beta, gamma, rounding, residual, True, work)
+        if found[0]:
+            return found
+    return newton_step(problem, beta, gamma, rounding, residual, False, work)

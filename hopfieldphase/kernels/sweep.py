@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hopfieldphase.kernels.curvature import response_rows, solve_curvature
+from hopfieldphase.kernels.curvature import solve_curvature
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.relax import CONVERGED, NEWTON, relax
 from hopfieldphase.kernels.steps import (
     EPSILON,
     LONGEST_NEWTON_STEP,
-    curvature_rows,
+    curvature_at,
     evaluate_trial,
     relative_distance,
     workspace,
@@ -49,31 +49,26 @@ def observe(z, p, alpha, overlap_threshold, floats, ints):
 @jit
 def supported_step(problem, beta, work):
     """α = 2: the step from work.x to the stationary point at `beta` on the support of work.p."""
-    x, z = work.x, work.z
-    k = 0
+    ratio = curvature_at(problem, beta, work.p, work)
+    chosen = work.curvature.chosen[: work.curvature.counts[0]]
     theta = -2.0 / beta
-    for mu in range(z.size):
-        if work.p[mu] > 0.0:
-            work.chosen[k] = mu
-            work.response[k] = 0.5
-            theta += z[mu]
-            k += 1
-    theta /= k
-    pull = -x
-    for j in range(k):
-        mu = work.chosen[j]
-        w = problem.scale * 0.5 * beta * (z[mu] - theta)
-        for i in range(x.size):
+    for mu in chosen:
+        theta += work.z[mu]
+    theta /= chosen.size
+    pull = -work.x
+    for mu in chosen:
+        w = problem.scale * 0.5 * beta * (work.z[mu] - theta)
+        for i in range(pull.size):
             pull[i] += w * problem.patterns[mu, i]
-    m = response_rows(problem.patterns, problem.scale, beta, work.chosen, work.response, k, work.rows)
-    return solve_curvature(work.rows, m, pull, work.step)
+    return solve_curvature(work.curvature, ratio, pull, work.step)
 
 
 @jit
 def tangent_step(problem, beta_old, beta, work):
     """The step (β − β₀) dx/dβ along the branch of work.x, dx/dβ = ((I − BᵀB)⁻¹ x − x)/β₀."""
-    m = curvature_rows(problem, beta_old, work.p, work)
-    if not solve_curvature(work.rows, m, work.x, work.step):
+    if work.curvature.at[0] != beta_old:
+        curvature_at(problem, beta_old, work.p, work)
+    if not solve_curvature(work.curvature, 1.0, work.x, work.step):
         return False
     for i in range(work.x.size):
         work.step[i] = (work.step[i] - work.x[i]) * (beta - beta_old) / beta_old
@@ -88,10 +83,7 @@ def predict(problem, beta_old, beta, work, guess):
     """
     guess[:] = work.x
     exact = problem.alpha == 2.0
-    if exact:
-        found = supported_step(problem, beta, work)
-    else:
-        found = tangent_step(problem, beta_old, beta, work)
+    found = supported_step(problem, beta, work) if exact else tangent_step(problem, beta_old, beta, work)
     unit = max(np.sqrt(np.dot(work.x, work.x)), problem.length)
     if not (found and np.dot(work.step, work.step) < (LONGEST_NEWTON_STEP * unit) ** 2):
         return False
@@ -124,6 +116,7 @@ def returns(problem, beta_old, previous, nearness, tolerance, max_steps, work):
     work.x[:] = x
     work.z[:] = z
     work.p[:] = p
+    work.curvature.at[0] = 0.0
     return back
 
 

@@ -146,6 +146,7 @@ def relax_many(
     def chunk(first: int, last: int) -> None:
         work = workspace(model.M, model.d)
         for n in range(first, last):
+            work.curvature.at[0] = 0.0  # each result depends on its own start alone
             status, gamma, theta, residual, inner, outer, steps = kernel.relax(
                 problem, beta, states[n], options.method, options.tolerance, options.max_steps,
                 options.polish, work,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopfieldphase.core import entmax
-from hopfieldphase.kernels import curvature, steps
+from hopfieldphase.kernels import curvature, steps, tridiagonal
 from hopfieldphase.kernels.relax import FIXED_POINT, GRADIENT_DESCENT, NEWTON, converge
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers.options import kernel_problem
@@ -58,20 +58,22 @@ def test_curvature_equals_the_hessian(alpha):
         model = random_model(rng, alpha)
         x, beta = rng.normal(size=model.d), 10 ** rng.uniform(-1, 1.5)
         problem, work, _, _ = evaluated(model, x, beta)
-        m = steps.curvature_rows(problem, beta, work.p, work)
-        rows = work.rows[:m]
+        ratio = steps.curvature_at(problem, beta, work.p, work)
+        assert ratio == 1.0
+        m = work.curvature.counts[1]
+        rows = work.curvature.rows[:m]
         hessian = model.hessian(x, beta) / beta
         size = np.abs(hessian).max()
         np.testing.assert_allclose(np.eye(model.d) - rows.T @ rows, hessian, atol=1e-9 * size)
         spectrum, vectors = np.linalg.eigh(hessian)
-        softest = curvature.softest_curvature(work.rows, m)
+        softest = 1 - work.curvature.at[1]
         assert softest == pytest.approx(spectrum[0], abs=1e-9 * size)
         if m and spectrum[0] < 1 - 1e-6 and (model.d == 1 or spectrum[1] - spectrum[0] > 1e-6 * size):
             direction = np.empty(model.d)
-            curvature.soft_direction(work.rows, m, direction)
+            curvature.soft_direction(work.curvature, direction)
             assert abs(direction @ vectors[:, 0]) == pytest.approx(1, abs=1e-6)
         step = np.empty(model.d)
-        solved = curvature.solve_curvature(work.rows, m, x, step)
+        solved = curvature.solve_curvature(work.curvature, 1.0, x, step)
         assert solved == (spectrum[0] > 0) or abs(spectrum[0]) < 1e-9 * size
         if solved and spectrum[0] > 1e-6:
             np.testing.assert_allclose(hessian @ step, x, atol=1e-7 * size)
@@ -96,7 +98,7 @@ def test_free_energy_falls_along_every_accepted_step(seed, alpha, method):
         energy = lower
 
 
-def test_largest_eigenvalue_of_awkward_matrices():
+def test_reduction_of_awkward_matrices():
     rng = np.random.default_rng(1)
     for kind in range(400):
         n, r = rng.integers(1, 70), rng.integers(1, 80)
@@ -110,6 +112,20 @@ def test_largest_eigenvalue_of_awkward_matrices():
         elif kind % 5 == 4:
             rows[1:] *= 1e-9
         gram = rows.T @ rows
-        exact = np.linalg.eigvalsh(gram)[-1]
-        found = 1 - curvature.softest_curvature(rows, rows.shape[0])
-        assert found == pytest.approx(exact, rel=1e-13, abs=1e-15 * max(1, exact))
+        spectrum = np.linalg.eigvalsh(gram)
+        a, heights, diagonal, off = gram.copy(), np.empty(n), np.empty(n), np.empty(n)
+        tridiagonal.reduce(a, heights, diagonal, off)
+        top = tridiagonal.largest_eigenvalue(diagonal, off)
+        assert top == pytest.approx(spectrum[-1], rel=1e-13)
+        y = np.empty(n)
+        tridiagonal.top_vector(diagonal, off, top, y)
+        tridiagonal.from_reduced(a, heights, y)
+        assert y @ gram @ y == pytest.approx(spectrum[-1], rel=1e-12)
+        right = rng.normal(size=n)
+        y = right.copy()
+        tridiagonal.to_reduced(a, heights, y)
+        assert tridiagonal.solve_tridiagonal(diagonal, off, 1.5 * top, 1.0, 0.0, y)
+        tridiagonal.from_reduced(a, heights, y)
+        np.testing.assert_allclose(
+            (1.5 * top * np.eye(n) - gram) @ y, right, atol=1e-11 * np.abs(right).max()
+        )
