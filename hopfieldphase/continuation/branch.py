@@ -39,6 +39,8 @@ class PointKind(StrEnum):
     """Two branches have the same free energy."""
     RANGE = "range"
     """The end of the range that was asked for; the branch goes on beyond it."""
+    CLOSED = "closed"
+    """The branch has come back to where it started."""
     UNBOUNDED = "unbounded"
     """The branch goes on to zero or to infinity."""
     LIMIT = "limit"
@@ -102,7 +104,8 @@ class SpecialPoint:
     degenerate : bool
         Several events meet at this value and what follows rests on a tie rule (lower Γ, then lower index).
     state : State or None
-        The state at the point; None for an unbounded end. At a coexistence point, the one of the first branch.
+        The state at the point; None for an unbounded end. At a coexistence point the one of the first
+        branch.
     bracket : tuple of float
         Interval of the parameter known to contain the point.
     precision : float
