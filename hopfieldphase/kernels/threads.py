@@ -32,7 +32,7 @@ def thread_count(threads: int | None = None) -> int:
         return _positive(threads, "threads")
     text = os.environ.get(_VARIABLE, "").strip()
     if text:
-        return _positive(text, _VARIABLE)
+        return _positive(int(text) if text.isdecimal() else text, _VARIABLE)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -155,8 +155,8 @@ class _Pool:
 
 def _positive(value: object, name: str) -> int:
     try:
-        number = int(value) if isinstance(value, str) else index(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
+        number = index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
         number = 0
     if isinstance(value, bool) or number < 1:
         raise InputError(f"{name} = {value!r} is not a number of threads: give an integer of at least 1")
