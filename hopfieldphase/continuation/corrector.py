@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
 
 from hopfieldphase.continuation.equations import Equations, Linearization, Vector
 
@@ -15,6 +16,7 @@ MAX_LINEARIZATIONS = 7
 MAX_CHORD_STEPS = 4
 # Chord steps are worth their price while they gain this factor each.
 CHORD_GAIN = 0.1
+INVERSE_ITERATIONS = 4
 
 # Two neighbouring points belong to one curve when their tangents and their chord agree to this much.
 MAX_TURN_COSINE = math.cos(0.6)
@@ -41,6 +43,14 @@ class Node:
         Length of the last Newton step.
     singular : bool
         F_x is singular to rounding, so that index and orientation are accidental.
+    soft : ndarray, shape (n,)
+        Unit vector near the null space of a symmetric F_x, carried along the curve by inverse iteration;
+        empty where F_x is not symmetric.
+    soft_sign : int
+        Sign of soft·F_x⁻¹·soft.
+    suspect : bool
+        The soft vector of the node before has another sign here: eigenvalues may have vanished in between
+        although the index is the same.
     """
 
     y: Vector
@@ -50,6 +60,9 @@ class Node:
     monitors: Vector
     error: float
     singular: bool
+    soft: Vector
+    soft_sign: int
+    suspect: bool
 
     def reversed(self) -> "Node":
         """The same point, travelled in the other direction."""
@@ -59,7 +72,7 @@ class Node:
 class Arc:
     """The cubic Hermite curve between two nodes, its derivative, and extrapolation beyond the second."""
 
-    __slots__ = ("_a", "_b", "_tangent", "_y", "length")
+    __slots__ = ("_a", "_b", "_tangent", "_y", "length", "start")
 
     def __init__(self, a: Node, b: Node) -> None:
         chord = b.y - a.y
@@ -68,6 +81,7 @@ class Arc:
         stretch = half / math.sin(half) if half > 1e-6 else 1.0
         self.length = math.sqrt(float(chord @ chord)) * stretch
         mean = chord / self.length if self.length else a.tangent
+        self.start = a
         self._y, self._tangent = a.y, a.tangent
         self._a = 3.0 * mean - 2.0 * a.tangent - b.tangent
         self._b = a.tangent + b.tangent - 2.0 * mean
@@ -151,7 +165,7 @@ def correct(
         if linear is None:
             return None
         residual = linear.residual
-        first = previous = math.inf
+        first = previous = size = math.inf
         for _ in range(1 + MAX_CHORD_STEPS):
             step = linear.step(residual, normal)
             size = math.sqrt(float(step @ step))
@@ -174,14 +188,20 @@ def correct(
     return None
 
 
-def node_at(equations: Equations, found: tuple[Vector, Linearization, float], forward: Vector) -> Node:
-    """The node at a corrected point, its tangent turned along `forward`."""
+def node_at(
+    equations: Equations,
+    found: tuple[Vector, Linearization, float],
+    forward: Vector,
+    before: Node | None = None,
+) -> Node:
+    """The node at a corrected point, its tangent turned along `forward`, seen from the node before."""
     y, linear, size = found
     tangent = linear.tangent()
     sign = 1
     if float(tangent @ forward) < 0.0:
         tangent, sign = -tangent, -1
     index = linear.index()
+    soft, soft_sign, suspect = _soft(equations, linear, before)
     return Node(
         y=y,
         tangent=tangent,
@@ -190,14 +210,35 @@ def node_at(equations: Equations, found: tuple[Vector, Linearization, float], fo
         monitors=equations.monitors(y),
         error=size,
         singular=linear.nearly_singular(),
+        soft=soft,
+        soft_sign=soft_sign,
+        suspect=suspect,
     )
+
+
+def _soft(equations: Equations, linear: Linearization, before: Node | None) -> tuple[Vector, int, bool]:
+    if not equations.symmetric or equations.n == 1:
+        return np.empty(0), 1, False
+    if before is None:
+        soft = np.random.default_rng(0).standard_normal(equations.n)
+        for _ in range(INVERSE_ITERATIONS):
+            soft = linear.solve(soft)
+            soft = soft / math.sqrt(float(soft @ soft))
+        return soft, _sign(soft, linear.solve(soft)), False
+    met = linear.solve(before.soft)
+    soft = met / math.sqrt(float(met @ met))
+    return soft, _sign(soft, linear.solve(soft)), _sign(before.soft, met) != before.soft_sign
+
+
+def _sign(a: Vector, b: Vector) -> int:
+    return -1 if float(a @ b) < 0.0 else 1
 
 
 def node_on_arc(equations: Equations, arc: Arc, u: float) -> Node | None:
     """The point of the curve in the hyperplane across the arc at the fraction u."""
     direction = arc.direction(u)
     found = correct(equations, arc.point(u), direction)
-    return None if found is None else node_at(equations, found, direction)
+    return None if found is None else node_at(equations, found, direction, arc.start)
 
 
 def node_at_parameter(equations: Equations, arc: Arc, parameter: float) -> Node | None:
@@ -207,4 +248,4 @@ def node_at_parameter(equations: Equations, arc: Arc, parameter: float) -> Node 
     guess = arc.point(u)
     guess[-1] = q
     found = correct(equations, guess, None)
-    return None if found is None else node_at(equations, found, arc.direction(u))
+    return None if found is None else node_at(equations, found, arc.direction(u), arc.start)

@@ -1,7 +1,7 @@
 """The record of a followed curve: points in order, special points among them, the state at any parameter."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -96,8 +96,8 @@ class Curve:
         In order along the curve; the first and the last are its ends.
     """
 
-    equations: Equations
-    nodes: tuple[Node, ...]
+    equations: Equations = field(repr=False)
+    nodes: tuple[Node, ...] = field(repr=False)
     special_points: tuple[CurvePoint, ...]
 
     @cached_property

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 
 from hopfieldphase.core.errors import InputError
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+
+_sytrf, _sytrs, _getrf, _getrs = get_lapack_funcs(("sytrf", "sytrs", "getrf", "getrs"), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,8 @@ class Problem:
         The Jacobian ∂F/∂x, shape (n, n), dense.
     F_p : callable
         The derivative ∂F/∂p, shape (n,).
+    jet : callable, optional
+        (F, F_x, F_p) at (x, p) in one call, where they share work.
     symmetric : bool
         F_x is symmetric, F the gradient of an energy: the index then comes from the inertia of a
         factorization, without eigenvalues.
@@ -50,6 +54,7 @@ class Problem:
     F: Callable[[Vector, float], Vector]
     F_x: Callable[[Vector, float], Matrix]
     F_p: Callable[[Vector, float], Vector]
+    jet: Callable[[Vector, float], tuple[Vector, Matrix, Vector]] | None = None
     symmetric: bool = False
     monitors: Callable[[Vector, float], Vector] | None = None
     barrier: bool = False
@@ -77,9 +82,9 @@ class Linearization:
         self.jacobian = jacobian
         self._symmetric = symmetric
         if symmetric:
-            self._factor, self._pivots, singular = lapack.dsytrf(jacobian, lower=1, lwork=32 * len(residual))
+            self._factor, self._pivots, singular = _sytrf(jacobian, lower=1, lwork=32 * len(residual))
         else:
-            self._factor, self._pivots, singular = lapack.dgetrf(jacobian)
+            self._factor, self._pivots, singular = _getrf(jacobian)
         if singular > 0:  # an exact zero pivot: any tiny value gives the null vector
             k = singular - 1
             self._factor[k, k] = np.finfo(float).eps * max(float(np.abs(jacobian).max()), 1.0)
@@ -88,8 +93,8 @@ class Linearization:
     def solve(self, right: Vector) -> Vector:
         """Solve X F_x a = right."""
         if self._symmetric:
-            return lapack.dsytrs(self._factor, self._pivots, right, lower=1)[0]
-        return lapack.dgetrs(self._factor, self._pivots, right)[0]
+            return _sytrs(self._factor, self._pivots, right, lower=1)[0]
+        return _getrs(self._factor, self._pivots, right)[0]
 
     def step(self, residual: Vector, normal: Vector | None) -> Vector:
         """Newton step δ: X F_x δx + P F_p δp = −residual and normal·δ = 0, or δp = 0 without a normal."""
@@ -124,11 +129,10 @@ class Linearization:
         swaps = np.count_nonzero(self._pivots != np.arange(len(self._pivots)))
         return -1 if (swaps + np.count_nonzero(np.diagonal(self._factor) < 0)) % 2 else 1
 
-    def spectrum(self) -> NDArray[Any]:
+    def spectrum(self) -> NDArray[np.complex128]:
         """Eigenvalues of X F_x by rising real part."""
-        if self._symmetric:
-            return np.linalg.eigvalsh(self.jacobian)
-        return np.sort_complex(np.linalg.eigvals(self.jacobian))
+        solver = np.linalg.eigvalsh if self._symmetric else np.linalg.eigvals
+        return np.sort_complex(solver(self.jacobian).astype(np.complex128))
 
     def nearly_singular(self) -> bool:
         """Whether the smallest pivot is at the rounding level of the largest."""
@@ -161,11 +165,12 @@ class Equations:
         missing = [name for name in ("F", "F_x", "F_p") if not callable(getattr(problem, name, None))]
         if missing:
             raise InputError(
-                f"the problem has no function {', '.join(missing)}: give an object with the attributes F(x, p), "
-                "F_x(x, p) and F_p(x, p), for example Problem(F, F_x, F_p)"
+                f"the problem has no function {', '.join(missing)}: give an object with the attributes "
+                "F(x, p), F_x(x, p) and F_p(x, p), for example Problem(F, F_x, F_p)"
             )
         self.n = len(x0)
         self._F, self._F_x, self._F_p = problem.F, problem.F_x, problem.F_p
+        self._jet = getattr(problem, "jet", None) or self._each
         self._monitors = getattr(problem, "monitors", None)
         self.barrier: bool = getattr(problem, "barrier", False)
         self.symmetric: bool = self.n == 1 or bool(getattr(problem, "symmetric", False))
@@ -190,21 +195,26 @@ class Equations:
         """P of a point."""
         return float(y[-1]) * self.parameter_scale
 
+    def _each(self, x: Vector, p: float) -> tuple[Vector, Matrix, Vector]:
+        return self._F(x, p), self._F_x(x, p), self._F_p(x, p)
+
     def residual(self, y: Vector) -> Vector:
         """F at a point."""
         return np.asarray(self._F(self.state(y), self.parameter(y)), dtype=np.float64)
 
     def linearize(self, y: Vector) -> Linearization | None:
         """F and its derivatives at a point; None where they are not finite."""
-        x, p = self.state(y), self.parameter(y)
-        residual = np.asarray(self._F(x, p), dtype=np.float64)
-        slope = np.asarray(self._F_p(x, p), dtype=np.float64) * self.parameter_scale
-        jacobian = np.asarray(self._F_x(x, p), dtype=np.float64) * self.state_scale
-        if not (
-            math.isfinite(residual.sum()) and math.isfinite(slope.sum()) and math.isfinite(jacobian.sum())
-        ):
+        residual, jacobian, slope = self._jet(self.state(y), self.parameter(y))
+        residual = np.asarray(residual, dtype=np.float64)
+        jacobian = np.asarray(jacobian, dtype=np.float64) * self.state_scale
+        slope = np.asarray(slope, dtype=np.float64) * self.parameter_scale
+        if not math.isfinite(residual.sum() + slope.sum() + jacobian.sum()):
             return None
         return Linearization(residual, jacobian, slope, self.symmetric)
+
+    def jacobian(self, y: Vector) -> Matrix:
+        """X F_x at a point."""
+        return np.asarray(self._F_x(self.state(y), self.parameter(y)), dtype=np.float64) * self.state_scale
 
     def monitors(self, y: Vector) -> Vector:
         """Values of the monitored functions at a point; empty without any."""
