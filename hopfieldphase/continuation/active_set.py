@@ -11,7 +11,7 @@ standard quadratic programs after Bomze, J. Global Optim. 13 (1998) 369.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ BEYOND = (1e-8, 1e-4)
 class ExactPiece(Piece):
     """A piece of an exact branch: the closed form on its support, valid on its whole interval."""
 
-    face: Face
+    face: Face = field(repr=False)
 
     def at(self, parameter: float) -> State:
         """The state at an inverse temperature inside [lower, upper]."""

@@ -7,7 +7,7 @@ special points stand between the pieces and at both ends.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -75,8 +75,8 @@ class State:
 
     parameter: float
     beta: float
-    x: Vector
-    weights: Vector
+    x: Vector = field(repr=False)
+    weights: Vector = field(repr=False)
     support: tuple[int, ...]
     free_energy: float
     overlap_max: float
@@ -192,11 +192,11 @@ class Branch:
         CONVERGED when both ends are events, range ends or unbounded.
     """
 
-    model: HopfieldModel
+    model: HopfieldModel = field(repr=False)
     parameter: str
     reference: float
-    pieces: tuple[Piece, ...]
-    special_points: tuple[SpecialPoint, ...]
+    pieces: tuple[Piece, ...] = field(repr=False)
+    special_points: tuple[SpecialPoint, ...] = field(repr=False)
     status: Status = Status.CONVERGED
 
     @property

@@ -28,6 +28,7 @@ LARGEST_TREE = 2048
 """Cluster mixtures are taken from the average-linkage tree of at most this many patterns."""
 
 _WARM_STEPS = 16
+_NEIGHBOURS = 4
 _LARGEST_MIXTURE = 8
 
 
@@ -61,9 +62,9 @@ def start_states(
 ) -> list[tuple[str, Vector]]:
     """Start states from which the minima at β are searched, each with its name.
 
-    Every pattern; every pattern with its nearest other; the means over the nodes of the average-linkage
-    tree of the patterns (clusters at every scale, up to all patterns); as many random mixtures of two to
-    eight patterns; the state of lowest β carried to β in small steps; and the user's own.
+    Every pattern; every pattern with each of its four nearest others; the means over the nodes of the
+    average-linkage tree of the patterns (clusters at every scale, up to all patterns); as many random
+    mixtures of two to eight patterns; the state of lowest β carried to β in small steps; and the user's own.
 
     Parameters
     ----------
@@ -84,8 +85,9 @@ def start_states(
         unit = tree / np.linalg.norm(tree, axis=1, keepdims=True)
         cosines = unit @ unit.T
         np.fill_diagonal(cosines, -math.inf)
-        nearest = np.argmax(cosines, axis=1)
-        starts += [(f"pair:{mu},{nu}", (tree[mu] + tree[nu]) / 2) for mu, nu in enumerate(nearest)]
+        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, : min(_NEIGHBOURS, len(tree) - 1)]
+        pairs = sorted({(min(mu, nu), max(mu, nu)) for mu, row in enumerate(nearest.tolist()) for nu in row})
+        starts += [(f"pair:{mu},{nu}", (tree[mu] + tree[nu]) / 2) for mu, nu in pairs]
         starts += _cluster_means(tree, cosines)
     generator = np.random.default_rng(seed)
     largest = min(_LARGEST_MIXTURE, model.M)
@@ -168,6 +170,24 @@ def discover(
         n_starts=len(starts),
         n_undecided=undecided,
     )
+
+
+def verified_minimum(model: HopfieldModel, x: Any, beta: float) -> State:
+    """The strict minimum that a state relaxes to at β, exact at α = 2.
+
+    Raises
+    ------
+    InputError
+        If the search ends at a state that is not verified to be a strict minimum.
+    """
+    solution = relax(model, x, beta)
+    state = next(iter(_minima(model, [solution], beta)))
+    if state is None:
+        raise InputError(
+            f"the state relaxes to no strict minimum at beta = {beta:.12g} ({solution.status.sentence}): "
+            "start from another state, or at a beta away from a critical point"
+        )
+    return state
 
 
 def _minima(model: HopfieldModel, solutions: list[Solution], beta: float) -> Iterable[State | None]:
