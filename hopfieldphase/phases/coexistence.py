@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -225,9 +226,7 @@ def _bisected(
         flattest = right.slopes[0] - left.slopes[1]
         if steepest < 0 or flattest > 0 or depth == _MAX_DEPTH:
             if left.gap * right.gap < 0:
-                root = brentq(
-                    lambda tau: node(tau).gap, left.tau, right.tau, xtol=1e-14 * right.tau, rtol=NOISE
-                )
+                root: Any = brentq(lambda tau: node(tau).gap, left.tau, right.tau, xtol=1e-14 * right.tau)
                 zeros.append(float(root))
             elif left.gap == 0:
                 zeros.append(left.tau)

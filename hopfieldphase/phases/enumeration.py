@@ -12,7 +12,7 @@ from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
 
 MAX_PATTERNS = 16
-"""2^16 supports take seconds where all of them are convex (low β), milliseconds elsewhere."""
+"""2^16 supports take about a second where all of them are convex (low β), milliseconds elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def _stationary(stiffness: Vector, supports: NDArray[np.int64]) -> tuple[Vector,
     bordered[:, :k, k] = bordered[:, k, :k] = 1.0
     right = np.zeros((n, k + 1, 1))
     right[:, k] = 1.0
-    solution = np.linalg.solve(bordered, right)[:, :, 0]
+    solution: Vector = np.asarray(np.linalg.solve(bordered, right)[:, :, 0], dtype=np.float64)
     return solution[:, :k], -solution[:, k]
 
 
@@ -119,7 +119,7 @@ def _holds_outside(stiffness: Vector, supports: NDArray[np.int64], p: Vector, t:
     np.put_along_axis(weights, supports, p, axis=1)
     forces = weights @ stiffness
     energies = np.take_along_axis(forces, supports[:, :1], axis=1)
-    return (forces - energies >= -1e-9 * t).all(axis=1)
+    return np.all(forces - energies >= -1e-9 * t, axis=1)
 
 
 def _convex_extensions(stiffness: Vector, supports: NDArray[np.int64], t: float) -> NDArray[np.int64]:
