@@ -1,10 +1,9 @@
 """`dataset.hp`: the functions of this package that read a sweep, where the sweep is.
 
-Loaded by itself as soon as xarray is, whichever of the two is imported first.
+The package gives every dataset and tree its `.hp`; this module is loaded when one is first used.
 """
 
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
@@ -36,9 +35,3 @@ class SweepAccessor:
         from hopfieldphase.plotting.sweep import plot_sweep  # noqa: PLC0415
 
         return plot_sweep(self._dataset, axes)
-
-
-def register(_xarray: ModuleType) -> None:
-    """Give datasets and trees their accessor; called once, when xarray has been imported."""
-    xr.register_dataset_accessor("hp")(SweepAccessor)
-    xr.register_datatree_accessor("hp")(SweepAccessor)

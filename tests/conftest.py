@@ -27,7 +27,12 @@ def make_sweep() -> Callable[..., Sweep]:
     """Sweeps with a loop at known places: z_max is 0.2 or 0.4, and 0.4 is `saturation`."""
 
     def make(
-        lower: float = 4.0, upper: float = 7.0, *, points: int = 11, components: int | None = None, **changes: Any
+        lower: float = 4.0,
+        upper: float = 7.0,
+        *,
+        points: int = 11,
+        components: int | None = None,
+        **changes: Any,
     ) -> Sweep:
         values = np.arange(1.0, points + 1)
         # Both states exist from `lower` to `upper`: up stays low through it, down stays high.

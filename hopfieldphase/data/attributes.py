@@ -149,8 +149,10 @@ def _from_json(value: Any) -> Any:
         return _DATES[kind].fromisoformat(content)
     if kind == "float":
         return float(content)
-    if kind == "numpy":
-        return _numpy_from_json(value)
+    if kind == "array":
+        return _array_from_json(value)
+    if kind == "scalar":
+        return _array_from_json(value)[()]
     items = [_from_json(item) for item in content]
     if kind == "tuple":
         return tuple(items)
@@ -166,14 +168,13 @@ def _numpy_to_json(value: "np.generic | np.ndarray[Any, Any]") -> Any:
         raise TypeError(f"NumPy data of type {dtype} has no stored form")
     flat = np.asarray(value).reshape(-1)
     items = flat.astype(np.int64) if dtype.kind in "Mm" else flat
-    return {"!": "numpy", "dtype": dtype.str, "shape": list(value.shape), "v": _to_json(items.tolist())}
+    kind = "array" if isinstance(value, np.ndarray) else "scalar"
+    return {"!": kind, "dtype": dtype.str, "shape": list(value.shape), "v": _to_json(items.tolist())}
 
 
-def _numpy_from_json(value: dict[str, Any]) -> Any:
+def _array_from_json(value: dict[str, Any]) -> "np.ndarray[Any, Any]":
     dtype = np.dtype(str(value["dtype"]))
     if dtype.kind not in "biufUMm":
         raise ValueError(f"NumPy data of type {dtype} is not allowed")
     items = np.array(_from_json(value["v"]), dtype=np.int64 if dtype.kind in "Mm" else dtype)
-    array = items.astype(dtype).reshape([int(n) for n in value["shape"]])
-    # Only a scalar of the dtype has shape (): an array of no dimensions reads back as one, which is equal.
-    return array[()]
+    return items.astype(dtype).reshape([int(n) for n in value["shape"]])

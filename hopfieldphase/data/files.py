@@ -1,6 +1,7 @@
 """Files that are there whole or not at all."""
 
 import contextlib
+import errno
 import os
 import shutil
 import uuid
@@ -19,8 +20,9 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a free name beside `path` to write a file or folder to, which takes its place at the end.
 
     The content reaches the disk before the name does, so that a process killed or a machine stopped at any
-    moment leaves either the old content or the new one under `path`. If the block raises, what it wrote is
-    removed and `path` stays as it was.
+    moment leaves the old content or the new one under `path`, never a part. (A folder is replaced in two
+    steps: killed between them, nothing is there and the old one stands beside it as `.NAME.old-…`.) If the
+    block raises, what it wrote is removed and `path` stays as it was.
 
     Raises
     ------
@@ -29,6 +31,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     partial = path.with_name(f".{path.name}.partial-{uuid.uuid4().hex[:12]}")
     try:
+        if not path.parent.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"{path.parent} is not a folder")
         yield partial
         for part in [partial, *partial.rglob("*")]:
             _flush(part)
@@ -70,4 +74,5 @@ def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink()

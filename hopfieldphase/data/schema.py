@@ -8,6 +8,7 @@ any version of the package. Labels are mathtext, so that every figure and every 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import xarray as xr
 
 from hopfieldphase.core.errors import InputError
@@ -119,7 +120,8 @@ def check(dataset: xr.Dataset) -> None:
                 f"the variable {name} holds {found.dtype} over {_listed(found.dims)}: "
                 f"it must hold {_KINDS[kind]} over {_listed(dims)}"
             )
-    if dataset.sizes[parameter] == 0 or not dataset.indexes[parameter].is_monotonic_increasing:
+    values = dataset[parameter].values
+    if values.size == 0 or not (np.diff(values) > 0).all():
         raise InputError(f"the coordinate {parameter} must ascend and not be empty")
     if tuple(dataset[DIRECTION].values.tolist()) != DIRECTIONS:
         raise InputError(f"the coordinate {DIRECTION} must be {_listed(DIRECTIONS)}")

@@ -214,7 +214,7 @@ def _draw_arrows(ax: Axes, values: Array, mean: Array, way: str) -> None:
 def _draw_window(dataset: xr.Dataset, loops: Sequence[Hysteresis], ax: Axes) -> list[Patch]:
     """Grey bands where up and down differ, in any and (darker) in all realizations; their legend entries."""
     found = window(dataset[schema.parameter_of(dataset)].values, loops)
-    kinds = [(found.any, "0.955", "hysteresis")]
+    kinds = [(found.any, "0.92", "hysteresis")]
     if len(loops) > 1:
         kinds = [
             (found.any, "0.955", "hysteresis in any realization"),
