@@ -51,6 +51,14 @@ def weights(scores: Array, alpha: float, beta: float = 1.0) -> Array:
     Notes
     -----
     Lemma F.1 of the paper. Exact for α = 1, 3/2, 2, ∞; otherwise Newton's method in a proven bracket.
+
+    Examples
+    --------
+    >>> z = np.array([0.0, 0.5, 1.0])
+    >>> weights(z, alpha=2, beta=2)
+    array([0.  , 0.25, 0.75])
+    >>> weights(z, alpha=1, beta=2).round(4)
+    array([0.09  , 0.2447, 0.6652])
     """
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
     xp, z, top, dtype = _scores(scores)
@@ -244,6 +252,11 @@ def entmax(scores: Array, alpha: float) -> Array:
     Notes
     -----
     Peters, Niculae and Martins, "Sparse Sequence-to-Sequence Models" (2019).
+
+    Examples
+    --------
+    >>> entmax(np.array([0.0, 0.0, 1.0]), alpha=1.5).round(4)
+    array([0.1299, 0.1299, 0.7403])
     """
     alpha = tsallis_index(alpha)
     return weights(scores, alpha, beta=1.0 if math.isinf(alpha) else alpha)

@@ -5,6 +5,8 @@ g_μ = β (max z − z_μ)/α ≥ 0 is the gap of pattern μ. Every routine take
 the patterns of one row, and works on all rows at once.
 """
 
+import math
+
 from hopfieldphase.core.arrays import Array, Namespace
 
 _MAX_STEPS = 100  # a guard: the monotone Newton steps below need about 10, and end when rounding stops them
@@ -75,13 +77,14 @@ def below_two(xp: Namespace, gaps: Array, alpha: float) -> tuple[Array, Array]:
     formula divides a difference of nearly equal numbers by a; for α → 1 the first step is the softmax.
     """
     a = alpha - 1
-    log_peak = xp.zeros_like(gaps[..., :1])
+    lowest, log_peak = -math.log(gaps.shape[-1]), xp.zeros_like(gaps[..., :1])
     for _ in range(_MAX_STEPS):
         p, slopes = _below_two_at(xp, gaps, a, log_peak)
         total = xp.sum(p, axis=-1, keepdims=True)
         excess = xp.log(total)
         slope = xp.sum(slopes, axis=-1, keepdims=True) / total
-        last, log_peak = log_peak, log_peak + xp.log1p(xp.expm1(-a * excess) / slope) / a
+        last, step = log_peak, xp.log1p(xp.expm1(-a * excess) / slope) / a
+        log_peak = xp.clip(last + step, min=lowest, max=0.0)
         if bool(xp.all((excess <= _NORMALIZATION_TOLERANCE) | (log_peak == last))):
             break
     return _below_two_at(xp, gaps, a, log_peak)[0], log_peak

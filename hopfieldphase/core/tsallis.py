@@ -50,6 +50,12 @@ def tsallis_entropy(p: Array, alpha: float) -> Array:
     -----
     This is the convention of the paper (Definition C.8), Ψ_α = α H_α with the H_α of Peters, Niculae and
     Martins (2019).
+
+    Examples
+    --------
+    >>> p = np.array([0.5, 0.5, 0.0])
+    >>> [round(float(tsallis_entropy(p, alpha)), 6) for alpha in (1, 2)]
+    [0.693147, 0.5]
     """
     alpha = tsallis_index(alpha)
     xp, p, dtype = distribution(p, "p")
