@@ -39,7 +39,7 @@ class ExactPiece(Piece):
 
     def at(self, parameter: float) -> State:
         """The state at an inverse temperature inside [lower, upper]."""
-        return self.face.state(2 / parameter)
+        return self.face.state(inverse_temperature(parameter))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def trace(
         )
     falling = _walk(face, t, True, 2 / upper, max_events)
     rising = _walk(face, t, False, 2 / lower if lower > 0 else math.inf, max_events)
-    return _assemble(model, face, beta, rising, falling)
+    return _assemble(model, face, beta, (lower, upper), rising, falling)
 
 
 def _walk(face: Face, t: float, down: bool, stop: float, max_events: int) -> list[_Event]:
@@ -210,15 +210,20 @@ def _departure(union: Face, t: float, down: bool, p: Vector, tied: NDArray[np.bo
 
 
 def _assemble(
-    model: HopfieldModel, start: Face, beta: float, rising: list[_Event], falling: list[_Event]
+    model: HopfieldModel,
+    start: Face,
+    beta: float,
+    span: tuple[float, float],
+    rising: list[_Event],
+    falling: list[_Event],
 ) -> Branch:
     """Order both walks in β, name the joints in both directions, and relax beyond the ends."""
     events = [*reversed(rising), *falling]
     lower_faces = [event.face for event in reversed(rising) if event.face is not None]
     upper_faces = [event.face for event in falling if event.face is not None]
     faces = [*lower_faces, start, *upper_faces]
-    first = _end(model, faces[0], events[0], up=False)
-    last = _end(model, faces[-1], events[-1], up=True)
+    first = _end(model, faces[0], events[0], span[0], up=False)
+    last = _end(model, faces[-1], events[-1], span[1], up=True)
     joints = [_joint(*sides) for sides in zip(faces, faces[1:], events[1:], strict=False)]
     lower_events = [first, *(downward for _, downward in joints)]
     upper_events = [*(upward for upward, _ in joints), last]
@@ -242,7 +247,7 @@ def _joint(below: Face, above: Face, event: _Event) -> tuple[SpecialPoint, Speci
         patterns=tuple(sorted(gone | come)),
         multiplicity=event.multiplicity,
         degenerate=event.degenerate,
-        state=(above if len(above.patterns) < len(below.patterns) else below).state(event.t),
+        state=(above if len(above.patterns) < len(below.patterns) else below).state(beta),
         bracket=_bracket(beta),
         precision=RESOLUTION,
         status=event.status,
@@ -250,12 +255,11 @@ def _joint(below: Face, above: Face, event: _Event) -> tuple[SpecialPoint, Speci
     return upward, replace(upward, kind=PointKind.ENTERS if gone else PointKind.LEAVES)
 
 
-def _end(model: HopfieldModel, face: Face, event: _Event, up: bool) -> SpecialPoint:
+def _end(model: HopfieldModel, face: Face, event: _Event, edge: float, *, up: bool) -> SpecialPoint:
     """An end of the branch; where the state loses stability, with the state it relaxes to beyond."""
     if event.kind is PointKind.UNBOUNDED:
-        beta = math.inf if up else 0.0
-        return SpecialPoint(event.kind, beta, goes_on=False, bracket=(beta, beta))
-    beta = 2 / event.t
+        return SpecialPoint(event.kind, edge, goes_on=False, bracket=(edge, edge))
+    beta = edge if event.kind is PointKind.RANGE else 2 / event.t
     point = SpecialPoint(
         kind=event.kind,
         parameter=beta,
@@ -263,7 +267,7 @@ def _end(model: HopfieldModel, face: Face, event: _Event, up: bool) -> SpecialPo
         patterns=event.patterns,
         multiplicity=event.multiplicity,
         degenerate=event.degenerate,
-        state=face.state(event.t),
+        state=face.state(beta),
         bracket=_bracket(beta),
         precision=RESOLUTION,
         status=event.status,
@@ -320,9 +324,9 @@ def _land(model: HopfieldModel, face: Face, weights: Vector, t: float) -> State 
     solution = relax(model, weights @ face.scaled, 2 / t)
     landed = Face(face.scaled, solution.support.tolist())
     if landed.is_strict_minimum(t):
-        return landed.state(t)
+        return landed.state(2 / t)
     settled = settle(face.scaled, t, weights)
-    return None if settled is None else settled.state(t)
+    return None if settled is None else settled.state(2 / t)
 
 
 def settle(scaled: Vector, t: float, weights: Vector) -> Face | None:

@@ -205,7 +205,7 @@ def _minima(model: HopfieldModel, solutions: list[Solution], beta: float) -> Ite
             face: Face | None = Face(scaled, support)
             if not face.is_strict_minimum(t):
                 face = settle(scaled, t, np.asarray(solution.weights, dtype=np.float64))
-            known[support] = None if face is None else face.state(t)
+            known[support] = None if face is None else face.state(beta)
         yield known[support]
 
 

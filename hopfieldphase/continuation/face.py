@@ -110,16 +110,17 @@ class Face:
         slack[self.support] = math.inf
         return bool(p.min() > _TIED and slack.min() > _TIED * self.size)
 
-    def state(self, t: float) -> State:
-        """The state and its observables."""
+    def state(self, beta: float) -> State:
+        """The state and its observables at β = 2/t."""
+        t = 2 / beta
         weights = np.zeros(self.mean_overlaps.size)
         on_support = self.weights(t)
         weights[self.support] = on_support
         x = on_support @ self.scaled[self.support]
         energy = self.energy(t)
         return State(
-            parameter=2 / t,
-            beta=2 / t,
+            parameter=beta,
+            beta=beta,
             x=x,
             weights=weights,
             support=self.patterns,

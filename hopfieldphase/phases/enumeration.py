@@ -95,7 +95,7 @@ def enumerate_minima(model: HopfieldModel, beta: float) -> Enumeration:
         for support in convex[inside][_holds_outside(stiffness, convex[inside], weights[inside], t)]:
             face = Face(scaled, support.tolist())
             if face.is_strict_minimum(t):
-                minima.append(face.state(t))
+                minima.append(face.state(beta))
         convex = _convex_extensions(stiffness, convex, t)
     minima.sort(key=lambda state: state.free_energy)
     return Enumeration(beta, tuple(minima), float(lowest / t - 1), count)
