@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from hopfieldphase.continuation.starts import continues, in_words, initial_state
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.core.status import Status
 from hopfieldphase.kernels import sweep as kernel
 from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
-from hopfieldphase.solvers import relax_many
-from hopfieldphase.solvers.options import SolverOptions, kernel_problem, solver_options, start_state
+from hopfieldphase.solvers.options import kernel_problem, solver_options
 
 DIRECTIONS = ("up", "down")
 
@@ -138,12 +137,12 @@ def sweep(
     """
     axis = ascending_axis(betas, "betas")
     options = solver_options(solver, tol, max_steps, polish, np.asarray(model.patterns).dtype)
-    starts = [start_up, start_down]
-    follows = [isinstance(start, str) and start == "continue" for start in starts]
-    if all(follows):
-        raise InputError("both sweeps start with 'continue': one of them needs a start state of its own")
+    starts = (start_up, start_down)
+    follows = continues(starts)
     ends = (axis[0], axis[-1])
-    states = [None if follows[i] else _start(model, starts[i], float(ends[i]), options) for i in range(2)]
+    states = [
+        None if follows[i] else initial_state(model, starts[i], float(ends[i]), options) for i in range(2)
+    ]
     n = axis.size
     floats = np.empty((2, n, len(kernel.FLOAT_COLUMNS)))
     ints = np.empty((2, n, len(kernel.INT_COLUMNS)), dtype=np.int64)
@@ -189,35 +188,7 @@ def sweep(
         n_steps=counts["n_steps"],
         state=kept if keep_states else None,
         saturation=model.state_scale**2,
-        start_up=_in_words(start_up),
-        start_down=_in_words(start_down),
+        start_up=in_words(start_up),
+        start_down=in_words(start_down),
         pattern_norms=(float(norms.min()), float(norms.max())),
     )
-
-
-def _start(model: HopfieldModel, start: Any, beta: float, options: SolverOptions) -> np.ndarray:
-    """The state that a start names, at the end of the range where its sweep begins."""
-    patterns = np.asarray(model.patterns, dtype=np.float64)
-    if not isinstance(start, str):
-        return start_state(model, start)
-    if start == "mean":
-        return model.scale * patterns.mean(axis=0)
-    if start == "best":
-        found = relax_many(model, model.scale * patterns, beta, max_steps=options.max_steps)
-        minima = [s for s in found if s.status is Status.CONVERGED] or found
-        return min(minima, key=lambda s: s.free_energy).x.astype(np.float64)
-    name, _, index = start.partition(":")
-    if name == "pattern" and index.isdecimal():
-        if int(index) >= model.M:
-            raise InputError(
-                f"start {start!r} does not exist: the {model.M} patterns are numbered 0 to {model.M - 1}"
-            )
-        return model.scale * patterns[int(index)]
-    raise InputError(
-        f"start {start!r} is unknown: "
-        f"give 'mean', 'pattern:k', 'best', 'continue' or a state of shape ({model.d},)"
-    )
-
-
-def _in_words(start: Any) -> str:
-    return start if isinstance(start, str) else "a given state"
