@@ -17,6 +17,8 @@ from hopfieldphase.continuation.switching import arms
 from hopfieldphase.continuation.walk import Steps, Track, limits_of, walk
 from hopfieldphase.core.errors import InputError
 
+# States at one parameter value that differ by less (in scaled units) are one state.
+SAME_STATE = 1e-8
 # Distances (in scaled units) at which a curve is met beyond a corner: the first that stays inside the domain.
 DEPARTURES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
@@ -54,7 +56,8 @@ def continue_curve(
     Returns
     -------
     Curve
-        Points in order along the curve, with tangents, index and located special points.
+        Points in order along the curve, in the direction in which the parameter rises at the start, with
+        the index of each and the located special points.
 
     Raises
     ------
@@ -101,6 +104,55 @@ def continue_curve(
     return _curve(equations, down, walk(equations, [start], limits, steps))
 
 
+def continue_curves(
+    problem: Any,
+    starts: Iterable[ArrayLike],
+    p0: float,
+    *,
+    p_min: float,
+    p_max: float,
+    requested: Iterable[float] = (),
+    steps: Steps | None = None,
+) -> tuple[Curve, ...]:
+    """Follow the curves through several start states at one parameter value, each curve once.
+
+    A range may cut a curve into arms that are not connected inside it: only a start on each arm finds all.
+
+    Parameters
+    ----------
+    problem, p0, p_min, p_max, requested, steps
+        As in `continue_curve`.
+    starts : iterable of array_like, shape (n,)
+        States near solutions at p0.
+
+    Returns
+    -------
+    tuple of Curve
+        In the order of the first start on each.
+
+    Raises
+    ------
+    InputError
+        As in `continue_curve`.
+    """
+    values = tuple(requested)
+    curves: list[Curve] = []
+    for x0 in starts:
+        curve = continue_curve(
+            problem, x0, p0, p_min=p_min, p_max=p_max, requested=(p0, *values), steps=steps
+        )
+        scale = curve.equations.state_scale
+        ours = curve.at(p0)
+        if not any(
+            np.abs(known - state).max() <= SAME_STATE * scale
+            for other in curves
+            for known in other.at(p0)
+            for state in ours
+        ):
+            curves.append(curve)
+    return tuple(curves)
+
+
 def switch_curve(
     curve: Curve,
     point: CurvePoint,
@@ -124,7 +176,7 @@ def switch_curve(
     -------
     tuple of Curve
         One curve for each arm, from the branch point on: two at a simple crossing. At a kernel of several
-        dimensions, the arms met from the projections of the coordinate axes.
+        dimensions, the arms met from the coordinate axes and a fixed set of directions.
 
     Raises
     ------

@@ -105,6 +105,12 @@ class Arc:
         roots = [q / a if a else math.inf, c / q if q else math.inf]
         return sorted(u for u in roots if 0.0 < u < 1.0)
 
+    def slowest(self) -> tuple[float, float] | None:
+        """Inner fraction at which the interpolated speed of the parameter is extremal, and that speed."""
+        c, b, a = float(self._tangent[-1]), 2.0 * float(self._a[-1]), 3.0 * float(self._b[-1])
+        u = -b / (2.0 * a) if a else math.inf
+        return (u, c + u * (b + u * a)) if 0.0 < u < 1.0 else None
+
     def fraction_at(self, q: float) -> float:
         """A fraction at which the scaled parameter of the interpolant is q, for q between its ends."""
         low, high = 0.0, 1.0
@@ -123,18 +129,16 @@ class Arc:
 
 def belong_together(a: Node, b: Node) -> bool:
     """Whether b can follow a on one smooth curve: small turn, and a chord along both tangents."""
+    if float(a.tangent @ b.tangent) < MAX_TURN_COSINE:
+        return False
     chord = b.y - a.y
     length = math.sqrt(float(chord @ chord))
-    if length == 0.0:
+    if length <= CONVERGED * (1.0 + math.sqrt(float(a.y @ a.y))):
         return True
     mean = a.tangent + b.tangent
     along = float(chord @ mean) / float(mean @ mean)
     defect = chord - along * mean
-    return (
-        float(a.tangent @ b.tangent) >= MAX_TURN_COSINE
-        and along > 0.0
-        and math.sqrt(float(defect @ defect)) <= MAX_CHORD_DEFECT * length
-    )
+    return along > 0.0 and math.sqrt(float(defect @ defect)) <= MAX_CHORD_DEFECT * length
 
 
 def correct(

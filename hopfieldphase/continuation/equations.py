@@ -135,11 +135,12 @@ class Linearization:
         return np.sort_complex(solver(self.jacobian).astype(np.complex128))
 
     def nearly_singular(self) -> bool:
-        """Whether the smallest pivot is at the rounding level of the largest."""
+        """Whether the smallest pivot is at the rounding level of the derivatives."""
         pivots = np.abs(np.diagonal(self._factor))
         if self._symmetric:
             pivots = pivots[self._pivots > 0]
-        return bool(pivots.size) and bool(pivots.min() <= 1e-10 * np.abs(self.jacobian).max())
+        size = max(np.abs(self.jacobian).max(), np.abs(self.slope).max())
+        return bool(pivots.size) and bool(pivots.min() <= 1e-10 * size)
 
 
 class Equations:

@@ -26,6 +26,9 @@ from hopfieldphase.continuation.curve import CurvePointKind
 from hopfieldphase.continuation.equations import Equations
 from hopfieldphase.continuation.roots import find_root
 
+# A parameter that slows down to this part of its speed at both ends may turn back twice in between.
+SLOW = 0.1
+
 
 def locate(equations: Equations, a: Node, b: Node) -> list[Event]:
     """All special points between two neighbouring points, in order.
@@ -50,6 +53,8 @@ def locate(equations: Equations, a: Node, b: Node) -> list[Event]:
 def _singular_points(equations: Equations, a: Node, b: Node, events: list[Event]) -> None:
     if not belong_together(a, b):
         raise StepTooLong
+    if a.singular and b.singular:
+        return  # a vertical stretch: F_x is singular all along it
     arc = Arc(a, b)
     turns_back = float(a.tangent[-1]) * float(b.tangent[-1]) < 0.0
     crosses = a.orientation != b.orientation
@@ -65,13 +70,23 @@ def _singular_points(equations: Equations, a: Node, b: Node, events: list[Event]
     else:
         if b.suspect and a.index > 0:
             _exchanges(equations, a, b, events)
-        turns = arc.turning_points()
-        if len(turns) == 2:
-            # Two folds may hide between two ends that look alike.
-            middle = node_on_arc(equations, arc, 0.5 * sum(turns))
-            if middle is not None and float(middle.tangent[-1]) * float(a.tangent[-1]) < 0.0:
-                _singular_points(equations, a, middle, events)
-                _singular_points(equations, middle, b, events)
+        _hidden_folds(equations, arc, b, events)
+
+
+def _hidden_folds(equations: Equations, arc: Arc, b: Node, events: list[Event]) -> None:
+    """Two folds may hide between two ends that look alike: look where the parameter is slowest."""
+    a = arc.start
+    slowest = arc.slowest()
+    if slowest is None:
+        return
+    u, speed = slowest
+    ends = float(a.tangent[-1]), float(b.tangent[-1])
+    ratio = speed / (ends[0] if abs(ends[0]) < abs(ends[1]) else ends[1])
+    if ratio < SLOW and min(u, 1.0 - u) * arc.length > SLOW * SINGULAR_ARC:
+        middle = node_on_arc(equations, arc, u)
+        if middle is not None:
+            _singular_points(equations, a, middle, events)
+            _singular_points(equations, middle, b, events)
 
 
 def _exchanges(equations: Equations, a: Node, b: Node, events: list[Event]) -> None:

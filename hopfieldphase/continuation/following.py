@@ -14,7 +14,7 @@ import numpy as np
 
 from hopfieldphase.continuation.arclength import continue_curve, leave_barrier
 from hopfieldphase.continuation.branch import Branch, Piece, PointKind, SpecialPoint, State, Vector
-from hopfieldphase.continuation.corrector import Node
+from hopfieldphase.continuation.corrector import Arc, Node, node_on_arc
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.problems import FaceProblem, MotionProblem, state_at
 from hopfieldphase.continuation.walk import Steps
@@ -29,6 +29,9 @@ SMOOTH_INDEX = 1.5
 
 MAX_SUPPORT_CHANGES = 10_000
 """Cap on the support changes of one walk in one direction."""
+
+NEAR = 1e-4
+"""How far the start may lie from the curve, relative to the state scale."""
 
 BEYOND = 1e-6
 """Relative distance behind a loss of stability at which the landing state is relaxed."""
@@ -160,13 +163,30 @@ def follow_arclength(
             end = curve.ends[1]
         return found
 
+    start = space.unknown(state)
     middle = continue_curve(
-        space, space.unknown(state), beta, p_min=lower, p_max=upper, requested=values, steps=steps
+        space, start, beta, p_min=lower, p_max=upper, requested=(beta, *values), steps=steps
     )
+    _check_start(space, middle, start, beta)
     back, ahead = (extend(space, end) for end in middle.ends)
     legs = [leg for far, curve in reversed(back) for leg in _legs(far, curve, reverse=True)]
     legs += [leg for far, curve in [(space, middle), *ahead] for leg in _legs(far, curve)]
     return _assemble(model, beta, legs)
+
+
+def _check_start(space: Space, curve: Curve, start: Vector, beta: float) -> None:
+    """Raise unless the curve passes the start state, inside its domain."""
+    rows = np.flatnonzero(curve.parameter == beta)
+    distances = np.abs(curve.state[rows] - start).max(axis=1)
+    nearest = int(np.argmin(distances))
+    monitors = curve.nodes[int(rows[nearest])].monitors
+    if distances[nearest] > NEAR * curve.equations.state_scale or (
+        space.barrier and monitors.min() < -NEAR * np.abs(monitors).max()
+    ):
+        raise InputError(
+            f"x is not close to a stationary state at beta = {beta:.12g}: relax it there first "
+            "(hopfieldphase.relax), or polish an unstable state with Newton's method"
+        )
 
 
 def _space_on(model: HopfieldModel, support: tuple[int, ...]) -> Space:
@@ -316,6 +336,7 @@ def _index(leg: _Leg) -> int:
 def _inner_node(leg: _Leg) -> Node:
     """A point inside a leg."""
     first, last = sorted((leg.start.row, leg.stop.row))
+    nodes = leg.curve.nodes
     if last - first > 1:
-        return leg.curve.nodes[first + 1]
-    return leg.curve.node_between(first, 0.5 * (leg.start.parameter + leg.stop.parameter))
+        return nodes[first + 1]
+    return node_on_arc(leg.curve.equations, Arc(nodes[first], nodes[last]), 0.5) or nodes[first]

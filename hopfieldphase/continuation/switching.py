@@ -18,8 +18,9 @@ MAX_ASIDE = 4.0
 SAME_DIRECTION = 1e-4
 # A tangent whose parameter component is below this fraction is vertical: the parameter turns back.
 VERTICAL = 1e-4
-# Directions tried at a kernel of several dimensions.
-MAX_DIRECTIONS = 128
+# Directions tried at a kernel of several dimensions: projections of axes, and a fixed random set.
+MAX_AXES = 64
+MIXED_DIRECTIONS = 32
 
 
 def arms(equations: Equations, node: Node, multiplicity: int) -> list[Node]:
@@ -31,7 +32,7 @@ def arms(equations: Equations, node: Node, multiplicity: int) -> list[Node]:
         The singular point, with the tangent of the known curve.
     multiplicity : int
         Dimension m of the kernel of F_x. For m = 1 both arms of the one other curve are found; for more,
-        those that are met from the projections of the coordinate axes on the kernel.
+        those that are met from the projections of the coordinate axes and from a fixed set of directions.
     """
     linear = equations.linearize(node.y)
     if linear is None:
@@ -40,13 +41,13 @@ def arms(equations: Equations, node: Node, multiplicity: int) -> list[Node]:
     null = np.linalg.svd(extended)[2][-(multiplicity + 1) :]
     across = null - np.outer(null @ node.tangent, node.tangent)
     basis = np.linalg.svd(across)[2][:multiplicity]
-    if multiplicity == 1:
-        candidates = basis
-    else:
-        projected = basis.T @ basis
-        sizes = np.sqrt(np.diagonal(projected))
-        kept = np.argsort(-sizes, kind="stable")[: MAX_DIRECTIONS // 2]
-        candidates = projected[np.sort(kept)] / sizes[np.sort(kept), None]
+    candidates = basis
+    if multiplicity > 1:
+        rng = np.random.default_rng(0)
+        axes = basis.T[np.argsort(-np.linalg.norm(basis, axis=0), kind="stable")[:MAX_AXES]] @ basis
+        mixed = rng.standard_normal((MIXED_DIRECTIONS, multiplicity)) @ basis
+        candidates = np.concatenate((axes, mixed))
+        candidates /= np.linalg.norm(candidates, axis=1, keepdims=True)
     found: list[Node] = []
     directions: list[Vector] = []
     for direction in np.concatenate((candidates, -candidates)):

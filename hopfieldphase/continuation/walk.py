@@ -146,7 +146,11 @@ def _step(
         if node is not None:
             return node, 1.0
     node = _land(equations, last, guess, normal, normal)
-    if node is None or node.singular or not limits.low <= float(node.y[-1]) <= limits.high:
+    if (
+        node is None
+        or (node.singular and not last.singular)
+        or not limits.low <= float(node.y[-1]) <= limits.high
+    ):
         return None
     landing = _distance(node.y, guess)
     if landing > allowed:
