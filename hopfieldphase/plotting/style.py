@@ -19,8 +19,8 @@ SINGLE, DOUBLE = 3.4, 7.0
 UP, DOWN = "#0072B2", "#D55E00"
 """Colours of the up and the down sweep."""
 
-WINDOW, THEORY = "0.92", "0.35"
-"""Greys of a hysteresis window and of lines that follow from theory."""
+THEORY = "0.35"
+"""Grey of lines that follow from theory."""
 
 
 def style() -> AbstractContextManager[None]:
