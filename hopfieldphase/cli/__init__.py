@@ -8,7 +8,7 @@ import typer
 
 from hopfieldphase.cli.app import app
 from hopfieldphase.cli.console import prepare_streams, silence
-from hopfieldphase.cli.failures import report_failure
+from hopfieldphase.cli.failures import INTERRUPTED, report_failure
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         command = typer.main.get_command(app)
         code = command.main(words or ["--help"], prog_name="hopfieldphase", standalone_mode=False)
+        if code == INTERRUPTED:  # this is how typer passes Ctrl-C on
+            raise KeyboardInterrupt
     except (Exception, KeyboardInterrupt) as error:
         code = report_failure(error, debug="--debug" in words)
     for stream in (sys.stdout, sys.stderr):

@@ -84,8 +84,10 @@ def run_spec(
     spec: "SweepSpec", out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
 ) -> None:
     """Compute a sweep, or show the finished one; leave with exit code 3 if some point did not converge."""
+    from hopfieldphase.kernels.threads import thread_count
     from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
 
+    thread_count()  # a wrong environment is reported before anything starts
     if spec.patterns.is_data:
         from hopfieldphase.runs.sources import resolve
 

@@ -96,7 +96,8 @@ def claim_folder(path: Path) -> Iterator[None]:
         If the folder cannot be written, or another process holds it; the message names its process
         number and host. The lock of a process that died counts for nothing.
     """
-    missing = [part for part in (path, *path.parents) if not part.exists()]
+    with _reported(path):
+        missing = [part for part in (path, *path.parents) if not part.exists()]
     try:
         with _reported(path):
             path.mkdir(parents=True, exist_ok=True)
@@ -171,19 +172,18 @@ def _reported(path: Path) -> Iterator[None]:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     lock, holder = FileLock(path / _LOCK, timeout=0), path / _HOLDER
-    try:
-        with _reported(path):
+    with _reported(path):
+        try:
             lock.acquire()
-    except Timeout:
-        raise OutputError(
-            f"{path} is being written by {_name(holder)}: wait for it to finish, "
-            "or choose another folder with --out"
-        ) from None
+        except Timeout:
+            raise OutputError(
+                f"{path} is being written by {_name(holder)}: wait for it to finish, "
+                "or choose another folder with --out"
+            ) from None
     try:
+        me = {"pid": os.getpid(), "host": socket.gethostname()}
         with _reported(path):
-            holder.write_text(
-                json.dumps({"pid": os.getpid(), "host": socket.gethostname()}), encoding="utf-8"
-            )
+            holder.write_text(json.dumps(me), encoding="utf-8")
         yield
     finally:
         for file in (holder, path / _LOCK):

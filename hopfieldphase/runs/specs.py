@@ -6,6 +6,7 @@ Importing this module and checking a spec costs no NumPy: a wrong option is repo
 import hashlib
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -158,7 +159,7 @@ class SweepSpec(_Spec):
     start_up: Annotated[str, _start("start_up")] = "mean"
     start_down: Annotated[str, _start("start_down")] = "pattern:0"
     solver: Annotated[Solver, _one_of("solver", get_args(Solver))] = "auto"
-    tol: Annotated[float | None, _real("tol", 0, 1, "()")] = None
+    tol: Annotated[float | None, _real("tol", 4 * sys.float_info.epsilon, 1, "[)")] = None
     polish: bool = True
     keep_states: bool = False
     device: Annotated[Literal["cpu"], _one_of("device", ("cpu",))] = "cpu"
@@ -181,6 +182,10 @@ class SweepSpec(_Spec):
             )
         if self.betas is None and not self.patterns.is_data:
             object.__setattr__(self, "betas", parse_grid(DEFAULT_BETAS))
+        if self.start_up == self.start_down == "continue":
+            raise InputError(
+                "start_up and start_down are both 'continue': one of them needs a start of its own, like mean"
+            )
         if self.patterns.M is not None:
             self.check_starts(self.patterns.M)
         return self
