@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hopfieldphase import patterns
     from hopfieldphase.continuation.arclength import continue_curve
     from hopfieldphase.continuation.branch import Branch, Piece, SpecialPoint
+    from hopfieldphase.continuation.branches import BranchSet, branches, follow
+    from hopfieldphase.continuation.equations import Problem
     from hopfieldphase.core import closed_forms
     from hopfieldphase.core.errors import HopfieldPhaseError, InputError
     from hopfieldphase.core.status import Status
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from hopfieldphase.data.store import open
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import HopfieldModel
+    from hopfieldphase.phases.coexistence import coexistence, equilibrium
+    from hopfieldphase.phases.spinodals import spinodals
     from hopfieldphase.runs.specs import SweepSpec
     from hopfieldphase.runs.sweeps import sweep_beta
     from hopfieldphase.solvers.relaxation import Solution, relax
@@ -29,21 +33,28 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Branch",
+    "BranchSet",
     "HopfieldModel",
     "HopfieldPhaseError",
     "InputError",
     "Piece",
+    "Problem",
     "Solution",
     "SpecialPoint",
     "Status",
     "SweepSpec",
+    "branches",
     "closed_forms",
+    "coexistence",
     "conjugate",
     "continue_curve",
     "entmax",
+    "equilibrium",
+    "follow",
     "open",
     "patterns",
     "relax",
+    "spinodals",
     "sweep_beta",
     "tsallis_entropy",
     "weights",
@@ -51,19 +62,26 @@ __all__ = [
 
 _HOMES = {
     "Branch": "hopfieldphase.continuation.branch",
+    "BranchSet": "hopfieldphase.continuation.branches",
     "HopfieldModel": "hopfieldphase.model",
     "HopfieldPhaseError": "hopfieldphase.core.errors",
     "InputError": "hopfieldphase.core.errors",
     "Piece": "hopfieldphase.continuation.branch",
+    "Problem": "hopfieldphase.continuation.equations",
     "Solution": "hopfieldphase.solvers.relaxation",
     "SpecialPoint": "hopfieldphase.continuation.branch",
     "Status": "hopfieldphase.core.status",
     "SweepSpec": "hopfieldphase.runs.specs",
+    "branches": "hopfieldphase.continuation.branches",
+    "coexistence": "hopfieldphase.phases.coexistence",
     "conjugate": "hopfieldphase.kernels.maps",
     "continue_curve": "hopfieldphase.continuation.arclength",
     "entmax": "hopfieldphase.kernels.maps",
+    "equilibrium": "hopfieldphase.phases.coexistence",
+    "follow": "hopfieldphase.continuation.branches",
     "open": "hopfieldphase.data.store",
     "relax": "hopfieldphase.solvers.relaxation",
+    "spinodals": "hopfieldphase.phases.spinodals",
     "sweep_beta": "hopfieldphase.runs.sweeps",
     "tsallis_entropy": "hopfieldphase.core.tsallis",
     "weights": "hopfieldphase.kernels.maps",
