@@ -55,7 +55,7 @@ def make_sweep() -> Callable[..., Sweep]:
         }
         rest = {
             "parameter": "beta", "values": values, "saturation": 0.4, "start_up": "mean",
-            "start_down": "pattern:0", "pattern_norms": (1.0, 1.0),
+            "start_down": "pattern:0", "pattern_norms": (1.0, 1.0), "duplicates": 0,
         }  # fmt: skip
         return Sweep(**(table | rest | changes))
 

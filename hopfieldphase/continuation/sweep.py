@@ -7,6 +7,7 @@ import numpy as np
 
 from hopfieldphase.continuation.starts import continues, in_words, initial_state
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.patterns import duplicate_rows
 from hopfieldphase.kernels import sweep as kernel
 from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
@@ -56,6 +57,8 @@ class Sweep:
         The start states in words.
     pattern_norms : tuple of float
         Smallest and largest |ξ_μ|.
+    duplicates : int
+        Patterns that equal an earlier one.
     """
 
     parameter: str
@@ -75,6 +78,7 @@ class Sweep:
     start_up: str
     start_down: str
     pattern_norms: tuple[float, float]
+    duplicates: int
 
 
 def ascending_axis(values: Any, name: str) -> np.ndarray:
@@ -191,4 +195,5 @@ def sweep(
         start_up=in_words(start_up),
         start_down=in_words(start_down),
         pattern_norms=(float(norms.min()), float(norms.max())),
+        duplicates=sum(len(rows) - 1 for rows in duplicate_rows(model.patterns)),
     )

@@ -64,6 +64,7 @@ def sweep_dataset(sweeps: Sweep | Sequence[Sweep], options: Mapping[str, Any]) -
         "saturation": [sweep.saturation for sweep in rows],
         "pattern_norm_min": [sweep.pattern_norms[0] for sweep in rows],
         "pattern_norm_max": [sweep.pattern_norms[1] for sweep in rows],
+        "duplicates": [sweep.duplicates for sweep in rows],
     }
     variables |= {name: variable(outer, quantity, known[name]) for name, quantity in schema.PATTERNS.items()}
     coordinates: dict[str, Any] = {schema.DIRECTION: schema.DIRECTIONS, first.parameter: first.values}

@@ -69,6 +69,7 @@ PATTERNS: Mapping[str, Quantity] = {
     ),
     "pattern_norm_min": Quantity("f8", r"smallest pattern norm $\min_\mu |\xi^\mu|$"),
     "pattern_norm_max": Quantity("f8", r"largest pattern norm $\max_\mu |\xi^\mu|$"),
+    "duplicates": Quantity("i8", "patterns that equal an earlier one"),
 }
 """Known of the patterns of each realization; dimension (realization)."""
 

@@ -49,7 +49,7 @@ def sweep_summary(dataset: xr.Dataset, tolerance: float = loops.TOLERANCE) -> di
         and of each realization, outer edges and loop area as mean and standard deviation, and how many
         windows reach an end of the grid), `jumps` (bracketing values and change of z_max, up and down, of
         each realization), `saturation` (z_max at the last value against s² max|ξ|²), `worst_residual`,
-        `points`, `verified_minima`, `statuses`, `patterns` (range of norms).
+        `points`, `verified_minima`, `statuses`, `patterns` (range of norms, largest number of duplicates).
     """
     parameter = schema.parameter_of(dataset)
     values = dataset[parameter].values
@@ -89,6 +89,7 @@ def sweep_summary(dataset: xr.Dataset, tolerance: float = loops.TOLERANCE) -> di
         "patterns": {
             "norm_min": float(dataset["pattern_norm_min"].min()),
             "norm_max": float(dataset["pattern_norm_max"].max()),
+            "duplicates": int(dataset["duplicates"].max()),
         },
     }
 

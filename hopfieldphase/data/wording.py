@@ -149,10 +149,14 @@ def _minima(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _patterns(patterns: Mapping[str, Any]) -> list[str]:
-    low, high = patterns["norm_min"], patterns["norm_max"]
+    low, high, duplicates = patterns["norm_min"], patterns["norm_max"], patterns["duplicates"]
     if max(abs(low - 1), abs(high - 1)) <= _UNIT_NORM:
-        return ["all of unit norm"]
-    return [f"not of unit norm: |xi| = {_range(low, high)}; beta acts as beta |xi|^2"]
+        sentences = ["all of unit norm"]
+    else:
+        sentences = [f"not of unit norm: |xi| = {_range(low, high)}; beta acts as beta |xi|^2"]
+    if duplicates:
+        sentences.append(f"duplicates: {duplicates}; equal patterns share their weight")
+    return sentences
 
 
 def _intervals(pairs: list[list[float]]) -> str:

@@ -18,7 +18,7 @@ OPTIONS = {"alpha": 2.0, "M": 30, "d": 8, "seed": 7, "tol": None, "polish": True
 
 @pytest.fixture
 def sweeps(make_sweep):
-    return [make_sweep(3, 6), make_sweep(5, 9, saturation=0.5, pattern_norms=(0.5, 2.0))]
+    return [make_sweep(3, 6), make_sweep(5, 9, saturation=0.5, pattern_norms=(0.5, 2.0), duplicates=3)]
 
 
 def test_every_table_is_where_its_labels_say(sweeps):
@@ -35,6 +35,7 @@ def test_every_table_is_where_its_labels_say(sweeps):
     assert dataset["saturation"].values.tolist() == [0.4, 0.5]
     assert dataset["pattern_norm_min"].values.tolist() == [1.0, 0.5]
     assert dataset["pattern_norm_max"].values.tolist() == [1.0, 2.0]
+    assert dataset["duplicates"].values.tolist() == [0, 3]
     schema.check(dataset)
 
 

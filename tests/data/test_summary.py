@@ -122,10 +122,11 @@ def test_the_words_without_hysteresis(make_sweep):
 
 
 def test_what_deserves_attention_is_said(make_sweep):
-    sweep = make_sweep(pattern_norms=(3.0, 55.5), saturation=0.5)
+    sweep = make_sweep(pattern_norms=(3.0, 55.5), saturation=0.5, duplicates=2)
     sweep.status[0, 0] = Status.NO_PROGRESS
     said = text(sweep_dataset([sweep, make_sweep(0, 99)], OPTIONS))
     assert "not of unit norm: |xi| = 1 to 55.5; beta acts as beta |xi|^2" in said
+    assert "duplicates: 2; equal patterns share their weight" in said
     assert "the others: 1 no progress" in said
     assert "in 1 of 2 it reaches the last beta of the grid" in said
     assert "up to 50 % away" in said
