@@ -72,7 +72,7 @@ class Node:
 class Arc:
     """The cubic Hermite curve between two nodes, its derivative, and extrapolation beyond the second."""
 
-    __slots__ = ("_a", "_b", "_tangent", "_y", "length", "start")
+    __slots__ = ("_a", "_b", "_tangent", "_y", "length", "start", "stop")
 
     def __init__(self, a: Node, b: Node) -> None:
         chord = b.y - a.y
@@ -81,7 +81,7 @@ class Arc:
         stretch = half / math.sin(half) if half > 1e-6 else 1.0
         self.length = math.sqrt(float(chord @ chord)) * stretch
         mean = chord / self.length if self.length else a.tangent
-        self.start = a
+        self.start, self.stop = a, b
         self._y, self._tangent = a.y, a.tangent
         self._a = 3.0 * mean - 2.0 * a.tangent - b.tangent
         self._b = a.tangent + b.tangent - 2.0 * mean

@@ -1,18 +1,22 @@
 """The record of a followed curve: points in order, special points among them, the state at any parameter."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopfieldphase.continuation.corrector import Arc, Node, belong_together, node_at_parameter, node_on_arc
+from hopfieldphase.continuation.corrector import Arc, Node, node_at_parameter, node_on_arc
 from hopfieldphase.continuation.equations import Equations, Vector
 from hopfieldphase.core.errors import InputError
 
-MAX_HALVINGS = 40
+# An arc of this length (in scaled units) is given by its interpolant to 1e-14.
+EXACT_ARC = 1e-3
+# A point belongs to an arc when it lies off its interpolant by no more than this part of the way to the next
+# end; the other arm of a fold lies twice as far as the fold.
+MAX_ASIDE = 1.0
 
 
 class CurvePointKind(StrEnum):
@@ -169,23 +173,34 @@ class Curve:
 def hit(equations: Equations, a: Node, b: Node, parameter: float) -> Node:
     """The point of the curve between a and b, where the parameter is monotone, at a parameter value.
 
-    Interpolation and Newton's method at a fixed parameter; where these leave the arm (close to a fold)
-    the arc is halved.
+    Interpolation and Newton's method at a fixed parameter; the arc is halved where that leaves it. Close to
+    a singular point Newton's method fails, but a short arc is given by its interpolant to rounding.
     """
     q = parameter / equations.parameter_scale
-    for _ in range(MAX_HALVINGS):
+    while True:
         arc = Arc(a, b)
         found = node_at_parameter(equations, arc, parameter)
-        if found is not None and belong_together(a, found) and belong_together(found, b):
+        if found is not None and _on_arc(arc, found, q):
             return found
-        middle = node_on_arc(equations, arc, 0.5)
+        middle = node_on_arc(equations, arc, 0.5) if arc.length > EXACT_ARC else None
         if middle is None:
-            break
+            return _interpolated(equations, arc, q)
         if (float(middle.y[-1]) < q) == (float(a.y[-1]) < q):
             a = middle
         else:
             b = middle
-    raise InputError(
-        f"the curve could not be evaluated at the parameter {parameter!r}: it lies too close to a singular "
-        "point; ask for the special point itself, or for a value farther from it"
-    )
+
+
+def _on_arc(arc: Arc, node: Node, q: float) -> bool:
+    """Whether a point at the scaled parameter q is the one that the arc leads to, not one on another arm."""
+    guess = arc.point(arc.fraction_at(q))
+    aside = node.y - guess
+    ends = min(float((y - guess) @ (y - guess)) for y in (arc.start.y, arc.stop.y))
+    return float(aside @ aside) <= MAX_ASIDE**2 * ends
+
+
+def _interpolated(equations: Equations, arc: Arc, q: float) -> Node:
+    u = arc.fraction_at(q)
+    y = arc.point(u)
+    y[-1] = q
+    return replace(arc.start, y=y, tangent=arc.direction(u), monitors=equations.monitors(y))
