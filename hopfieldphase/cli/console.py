@@ -1,5 +1,6 @@
 """Where words go: data to stdout, everything else to stderr, and no escape codes where none belong."""
 
+import io
 import json
 import math
 import os
@@ -25,7 +26,7 @@ class Console:
     Parameters
     ----------
     quiet : bool
-        Say nothing but results that were asked for, and errors.
+        Say nothing but results that were asked for, warnings and errors.
     color : bool
         Whether escape codes are allowed on a terminal.
     """
@@ -38,6 +39,10 @@ class Console:
         """Tell the user something, on stderr."""
         if not self._quiet:
             write_line(sys.stderr, text)
+
+    def warn(self, text: str) -> None:
+        """Tell the user that something is wrong, on stderr, quiet or not."""
+        write_line(sys.stderr, text)
 
     def report(self, text: str) -> None:
         """Give the result in words, on stdout; left out when quiet."""
@@ -85,7 +90,10 @@ def silence(stream: TextIO) -> None:
 
 
 def prepare_streams() -> None:
-    """Show what the encoding of a stream does not know as escapes, instead of failing."""
+    """Show what the encoding of a stream does not know as escapes; write nowhere where a stream is closed."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.StringIO())
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -2,6 +2,7 @@
 
 import json as json_format
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,11 +29,24 @@ def info(
 ) -> None:
     """Show what a result folder or a file holds: options, dimensions, variables, summary."""
     console = Console(color=not no_color)
-    found = _patterns(file) if file.suffix in PATTERN_FILES else _dataset(file)
+    found = _describe(file)
     if json:
         console.data(found)
     else:
         console.report("\n".join(_lines(found)))
+
+
+def _describe(file: Path) -> dict[str, Any]:
+    if file.suffix in PATTERN_FILES:
+        return _patterns(file)
+    try:
+        return _dataset(file)
+    except InputError:
+        # netCDF holds either; what is neither is reported as the dataset it is not.
+        with suppress(InputError):
+            if file.suffix == ".nc":
+                return _patterns(file)
+        raise
 
 
 def _patterns(file: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`hopfieldphase sweep …`: minima followed up and down in a control parameter."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,12 +95,13 @@ def run_spec(
         spec = resolve(spec)
     path = out or spec.default_folder
     summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
+    verb = "wrote" if summary is None else "kept"
     if summary is not None:
         console.say(f"already done: {path} holds this result (--force recomputes)")
     else:
-        if not force:
-            check_free(path, spec.fingerprint)
         with claim_folder(path):
+            if not force:
+                check_free(path, spec.fingerprint)
             console.say(_headline(spec))
             summary = _compute(spec, path, console, plot)
     if as_json:
@@ -111,7 +113,7 @@ def run_spec(
     _name_failures(summary, console)
     if plot:
         console.say(f"figure: {path}/figure.png")
-    console.say(f"wrote {path}; see hopfieldphase info {path}")
+    console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
     if summary["unconverged"]:
         raise typer.Exit(NOT_CONVERGED)
 
@@ -152,14 +154,14 @@ def _name_failures(summary: dict[str, Any], console: Console) -> None:
     failed = summary["unconverged"]
     if not failed:
         return
-    console.say(f"warning: {len(failed)} of {summary['points']} points did not converge:")
+    console.warn(f"warning: {len(failed)} of {summary['points']} points did not converge:")
     for point in failed[:SHOWN_FAILURES]:
         good = "none before it" if point["last_good"] is None else f"last good beta {point['last_good']:g}"
         residual = "" if point["residual"] is None else f", residual {point['residual']:.1e}"
-        console.say(
+        console.warn(
             f"  realization {point['realization']}, {point['direction']}, beta {point['beta']:g}: "
             f"{point['status'].replace('_', ' ')}{residual}, {good}"
         )
     if len(failed) > SHOWN_FAILURES:
-        console.say(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
-    console.say("try --solver newton, a larger --tol, or a finer grid around them")
+        console.warn(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
+    console.warn("try --solver newton, a larger --tol, or a finer grid around them")

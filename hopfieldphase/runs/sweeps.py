@@ -94,7 +94,8 @@ def sweep_beta(
     Examples
     --------
     >>> import hopfieldphase as hp
-    >>> spec = hp.SweepSpec(alpha=2, betas="100:400:50", realizations=2)
+    >>> from hopfieldphase.runs.specs import SweepSpec
+    >>> spec = SweepSpec(alpha=2, betas="100:400:50", realizations=2)
     >>> hp.sweep_beta(spec)["overlap_max"].sel(beta=400).round(6).values.tolist()
     [[0.015625, 0.015625], [0.015625, 0.015625]]
     """

@@ -52,7 +52,7 @@ def test_every_form_of_a_dataset_holds_the_same(run, result, name):
     assert (found["provenance"] is not None) == name.startswith("x")
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".nc"])
 def test_patterns_are_described(run, suffix):
     stored = 2 * spherical(4, 3)
     stored[3] = stored[0]
@@ -95,10 +95,18 @@ def test_bench_times_the_maps_and_the_sweeps(run, monkeypatch):
     alphas = [alpha if math.isfinite(alpha) else "inf" for alpha in bench.ALPHAS]
     assert sizes == [(rows, M, alpha) for rows, M in ((8, 4), (2, 16)) for alpha in alphas]
     # A failed solve must never be timed as a win.
-    assert [(entry["alpha"], entry["verified_minima"]) for entry in found["sweep"]] == [(2.0, 382), (1.0, 382)]
+    assert [(entry["alpha"], entry["verified_minima"]) for entry in found["sweep"]] == [
+        (2.0, 382),
+        (1.0, 382),
+    ]
     assert all(entry["seconds"] > 0 for entry in found["weights"] + found["sweep"])
     table = run("bench").out.splitlines()
-    assert table[1].split() == ["rows", "x", "M", *np.ravel([("alpha", str(a)) for a in (1, 1.3, 1.5, 2, "inf")])]
+    assert table[1].split() == [
+        "rows",
+        "x",
+        "M",
+        *np.ravel([("alpha", str(a)) for a in (1, 1.3, 1.5, 2, "inf")]),
+    ]
     assert [line.split()[:3] for line in table[2:4]] == [["8", "x", "4"], ["2", "x", "16"]]
     assert "382 of 382" in table[-1]
     assert max(map(len, table)) <= 80

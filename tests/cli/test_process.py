@@ -86,6 +86,16 @@ def test_a_reader_that_leaves_is_no_error(result, words, codes):
     assert "Exception" not in done.stderr
 
 
+def test_closed_streams_are_no_error(result):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m hopfieldphase info x >&- 2>&-"],
+        cwd=result,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 0
+
+
 def test_head_gets_its_line(result):
     line = f"{sys.executable} -m hopfieldphase info x 2>&1 | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(

@@ -78,7 +78,7 @@ def test_the_same_spec_again_is_already_done(run, small, monkeypatch):
     assert again.code == 0
     assert again.out == first.out
     assert again.error_lines[0] == "already done: x holds this result (--force recomputes)"
-    assert again.error_lines[-1] == first.error_lines[-1]
+    assert again.error_lines[-1] == "kept x; see hopfieldphase info x"
     # Written differently, the same study.
     assert run("sweep", "beta", *small, "--alpha", "2.0", "--seed", "0", "--out", "x").code == 0
 
@@ -109,6 +109,11 @@ def test_another_spec_is_refused_and_replaced_by_force(run, small):
     assert run("sweep", "beta", *small, "--alpha", "1", "--out", "x", "--force", "--no-plot").code == 0
     assert SweepSpec.from_toml("x/spec.toml").alpha == 1.0
     assert names("x") == RESULT - {"figure.png", "figure.svg"}
+
+
+def test_the_command_to_go_on_with_can_be_pasted(run, small):
+    done = run("sweep", "beta", *small, "--out", "my results", "--no-plot")
+    assert done.error_lines[-1] == "wrote my results; see hopfieldphase info 'my results'"
 
 
 def test_states_are_kept_on_request(run, small):
@@ -154,8 +159,8 @@ def test_points_that_did_not_converge_are_named_and_give_exit_code_3(run, small,
         return dataset
 
     monkeypatch.setattr(results, "sweep_beta", failing)
-    for _ in range(2):  # computed, and shown again
-        done = run("sweep", "beta", *small, "--out", "x", "--no-plot")
+    for words in ((), (), ("--quiet",)):  # computed, shown again, and never left out
+        done = run("sweep", "beta", *small, "--out", "x", "--no-plot", *words)
         assert done.code == 3
         assert "warning: 2 of 12 points did not converge:" in done.error_lines
         assert (
