@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopfieldphase.continuation.branch import Branch, Piece, PointKind, SpecialPoint, State, Vector
-from hopfieldphase.continuation.face import RESOLUTION, Face
+from hopfieldphase.continuation.face import RESOLUTION, Face, StoredPatterns
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
@@ -101,8 +101,7 @@ def trace(
             f"beta = {beta:.12g} lies outside the range [{lower:.12g}, {upper:.12g}]: "
             "start from an inverse temperature inside the range"
         )
-    scaled = model.scale * np.ascontiguousarray(model.patterns, dtype=np.float64)
-    face = Face(scaled, support)
+    face = Face(StoredPatterns(model), support)
     t = 2 / beta
     if not face.is_strict_minimum(t):
         raise InputError(
@@ -168,16 +167,16 @@ def _resolve(face: Face, t: float, down: bool, acting: list[int]) -> _Event:
     """Whether the branch goes on where the given patterns leave or enter together, and on which support."""
     entering = tuple(sorted(set(acting).difference(face.patterns)))
     kind = PointKind.ENTERS if entering else PointKind.LEAVES
-    union = Face(face.scaled, (*face.patterns, *entering)) if entering else face
+    union = Face(face.stored, (*face.patterns, *entering)) if entering else face
     if not union.top < t * (1 - RESOLUTION):
         return _Event(t, kind, entering, len(entering), len(entering) > 1)
     if len(acting) == 1:
-        beyond = union if entering else Face(face.scaled, set(face.patterns).difference(acting))
+        beyond = union if entering else Face(face.stored, set(face.patterns).difference(acting))
     else:
         p = np.zeros(len(union.patterns))
         p[np.isin(union.support, face.support)] = face.weights(t)
         stays = _departure(union, t, down, p, np.isin(union.support, acting))
-        beyond = Face(face.scaled, union.support[stays].tolist())
+        beyond = Face(face.stored, union.support[stays].tolist())
     return _Event(t, kind, tuple(acting), len(acting), face=beyond)
 
 
@@ -188,7 +187,7 @@ def _departure(union: Face, t: float, down: bool, p: Vector, tied: NDArray[np.bo
     convex program, solved by principal pivoting with the least-index rule (Murty), which never cycles.
     """
     n = p.size
-    scaled = union.scaled[union.support]
+    scaled = union.stored.scaled[union.support]
     stiffness = t * np.eye(n) - scaled @ scaled.T
     pull = -p if down else p
     free = np.ones(n, dtype=np.bool_)
@@ -240,19 +239,27 @@ def _joint(below: Face, above: Face, event: _Event) -> tuple[SpecialPoint, Speci
     gone = set(below.patterns).difference(above.patterns)
     come = set(above.patterns).difference(below.patterns)
     beta = 2 / event.t
-    upward = SpecialPoint(
-        kind=PointKind.ENTERS if come else PointKind.LEAVES,
-        parameter=beta,
-        goes_on=True,
-        patterns=tuple(sorted(gone | come)),
-        multiplicity=event.multiplicity,
-        degenerate=event.degenerate,
-        state=(above if len(above.patterns) < len(below.patterns) else below).state(beta),
-        bracket=_bracket(beta),
-        precision=RESOLUTION,
-        status=event.status,
+    patterns = tuple(sorted(gone | come))
+    state = (above if len(above.patterns) < len(below.patterns) else below).state(beta)
+
+    def point(kind: PointKind) -> SpecialPoint:
+        return SpecialPoint(
+            kind=kind,
+            parameter=beta,
+            goes_on=True,
+            patterns=patterns,
+            multiplicity=event.multiplicity,
+            degenerate=event.degenerate,
+            state=state,
+            bracket=_bracket(beta),
+            precision=RESOLUTION,
+            status=event.status,
+        )
+
+    return (
+        point(PointKind.ENTERS if come else PointKind.LEAVES),
+        point(PointKind.ENTERS if gone else PointKind.LEAVES),
     )
-    return upward, replace(upward, kind=PointKind.ENTERS if gone else PointKind.LEAVES)
 
 
 def _end(model: HopfieldModel, face: Face, event: _Event, edge: float, *, up: bool) -> SpecialPoint:
@@ -297,7 +304,7 @@ def _fall(face: Face, event: _Event, beyond: float) -> list[Vector]:
         np.argmax(np.abs(face.soft).max(axis=1, initial=0.0) > 0.1 * np.abs(face.soft).max(initial=0.0))
     )
     if event.kind is PointKind.ENTERS:
-        union = Face(face.scaled, (*face.patterns, event.patterns[0]))
+        union = Face(face.stored, (*face.patterns, event.patterns[0]))
         senses = (1.0,)
         raised = union.patterns.index(event.patterns[0])
     p = np.zeros(face.mean_overlaps.size)
@@ -321,15 +328,15 @@ def _to_boundary(p: Vector, direction: Vector) -> Vector:
 
 def _land(model: HopfieldModel, face: Face, weights: Vector, t: float) -> State | None:
     """The strict minimum that a state relaxes to; where its gradient drowns in rounding, by exact descent."""
-    solution = relax(model, weights @ face.scaled, 2 / t)
-    landed = Face(face.scaled, solution.support.tolist())
+    solution = relax(model, weights @ face.stored.scaled, 2 / t)
+    landed = Face(face.stored, solution.support.tolist())
     if landed.is_strict_minimum(t):
         return landed.state(2 / t)
-    settled = settle(face.scaled, t, weights)
+    settled = settle(face.stored, t, weights)
     return None if settled is None else settled.state(2 / t)
 
 
-def settle(scaled: Vector, t: float, weights: Vector) -> Face | None:
+def settle(stored: StoredPatterns, t: float, weights: Vector) -> Face | None:
     """Descend on t|p|² − pᵀGp over the simplex, face by face, to a strict minimum.
 
     On a stable face the step goes to its minimum, on an unstable one along the soft direction, each cut where
@@ -343,21 +350,21 @@ def settle(scaled: Vector, t: float, weights: Vector) -> Face | None:
     p = np.where(weights > RESOLUTION, weights, 0.0)
     entering: list[int] = []
     for _ in range(100 * p.size):
-        face = Face(scaled, {*np.flatnonzero(p).tolist(), *entering})
+        face = Face(stored, {*np.flatnonzero(p).tolist(), *entering})
         stable = face.top < t * (1 - RESOLUTION)
         direction = np.zeros(p.size)
         if stable:
             direction[face.support] = face.weights(t)
             direction -= p
         else:
-            slope = t * p - scaled @ (p @ scaled)
+            slope = t * p - stored.scaled @ (p @ stored.scaled)
             soft = face.soft[:, -1]
             sense = float(soft @ slope[face.support])
             direction[face.support] = -soft if sense > 0 else soft
         target = p + direction
         if stable and target[face.support].min() > 0:
             p = target
-            slack = -face.energy(t) - scaled @ (p @ scaled)
+            slack = -face.energy(t) - stored.scaled @ (p @ stored.scaled)
             slack[face.support] = math.inf
             if face.is_strict_minimum(t):
                 return face

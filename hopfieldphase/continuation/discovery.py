@@ -12,7 +12,7 @@ from scipy.cluster.hierarchy import linkage
 
 from hopfieldphase.continuation.active_set import settle
 from hopfieldphase.continuation.branch import State, Vector
-from hopfieldphase.continuation.face import Face
+from hopfieldphase.continuation.face import Face, StoredPatterns
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
@@ -197,14 +197,14 @@ def _minima(model: HopfieldModel, solutions: list[Solution], beta: float) -> Ite
             yield _state(solution) if solution.status.is_minimum else None
         return
     t = 2 / beta
-    scaled = model.scale * np.ascontiguousarray(model.patterns, dtype=np.float64)
+    stored = StoredPatterns(model)
     known: dict[tuple[int, ...], State | None] = {}
     for solution in solutions:
         support = tuple(solution.support.tolist())
         if support not in known:
-            face: Face | None = Face(scaled, support)
+            face: Face | None = Face(stored, support)
             if not face.is_strict_minimum(t):
-                face = settle(scaled, t, np.asarray(solution.weights, dtype=np.float64))
+                face = settle(stored, t, np.asarray(solution.weights, dtype=np.float64))
             known[support] = None if face is None else face.state(beta)
         yield known[support]
 

@@ -21,10 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopfieldphase.continuation.branch import State, Vector
-from hopfieldphase.kernels.active_set import first_event
+from hopfieldphase.kernels.active_set import first_event, tangent_spectrum
+from hopfieldphase.model import HopfieldModel
 
 RESOLUTION = 1e-12
 """Relative precision of located events; what differs by less happens at one value."""
+
+LARGEST_GRAM = 2048
+"""Up to this many patterns the whole Gram matrix is kept."""
 
 # A pull below this multiple of the largest Gram entry is the rounding of zero.
 _NO_PULL = 16 * float(np.finfo(np.float64).eps)
@@ -32,13 +36,27 @@ _NO_PULL = 16 * float(np.finfo(np.float64).eps)
 _TIED = 1e-13
 
 
+class StoredPatterns:
+    """The patterns as the tracer reads them: s Ξ, and of the Gram matrix the columns that are asked for."""
+
+    def __init__(self, model: HopfieldModel) -> None:
+        self.scaled: Vector = model.scale * np.ascontiguousarray(model.patterns, dtype=np.float64)
+        small = len(self.scaled) <= LARGEST_GRAM
+        self._gram: Vector | None = self.scaled @ self.scaled.T if small else None
+
+    def columns(self, support: NDArray[np.int64]) -> Vector:
+        """G_{·S}, shape (M, k)."""
+        if self._gram is not None:
+            return self._gram.take(support, axis=1)
+        return self.scaled @ self.scaled[support].T
+
+
 class Face:
     """The stationary state on one support as an explicit function of t = 2/β.
 
     Parameters
     ----------
-    scaled : ndarray, shape (M, d)
-        s Ξ.
+    stored : StoredPatterns
     patterns : iterable of int
         The support.
 
@@ -52,32 +70,20 @@ class Face:
         The tangent eigenvectors of `top`.
     """
 
-    def __init__(self, scaled: Vector, patterns: Iterable[int]) -> None:
+    def __init__(self, stored: StoredPatterns, patterns: Iterable[int]) -> None:
         self.patterns = tuple(sorted(map(int, patterns)))
-        support = np.array(self.patterns)
-        k = support.size
-        self.scaled = scaled
-        self.support = support
-        columns = scaled @ scaled[support].T
-        gram = columns[support]
-        self.mean_overlaps: Vector = columns.sum(axis=1) / k
-        self.mean_square = float(self.mean_overlaps[support].sum() / k)
-        self.size = float(gram.diagonal().max())
-        # Householder reflection that takes 1/√k to the first axis: its other columns span the tangent space
-        mirror = np.full(k, 1 / math.sqrt(k))
-        mirror[0] -= 1.0
-        square = float(mirror @ mirror)
-        basis = np.eye(k)[:, 1:]
-        if square > 0:
-            basis -= np.outer(mirror, mirror[1:]) * (2 / square)
-        levels, rotation = np.linalg.eigh(basis.T @ gram @ basis)
-        vectors = basis @ rotation
-        pulls = self.mean_overlaps[support] @ vectors
-        top = float(levels[-1]) if k > 1 else 0.0
+        self.stored = stored
+        self.support = np.array(self.patterns)
+        columns = stored.columns(self.support)
+        levels, vectors, self.mean_overlaps, self.size = tangent_spectrum(columns, self.support)
+        means: Vector = self.mean_overlaps[self.support]
+        self.mean_square = float(means.sum()) / means.size
+        pulls = means @ vectors
+        top = float(levels[-1]) if levels.size else 0.0
         self.top = top if top > 1e-13 * self.size else 0.0
         self.soft: Vector = vectors[:, levels >= self.top * (1 - 1e-10)]
         acting = np.abs(pulls) > _NO_PULL * self.size
-        self.vectors: Vector = np.ascontiguousarray(vectors[:, acting])
+        self.vectors: Vector = vectors if acting.all() else np.ascontiguousarray(vectors[:, acting])
         self.pulls: Vector = pulls[acting]
         self.levels: Vector = levels[acting]
 
@@ -94,9 +100,9 @@ class Face:
     ) -> tuple[float, NDArray[np.bool_]]:
         """Where the first pattern leaves or enters on the way from t to `stop`, and which patterns do."""
         found = np.zeros(self.mean_overlaps.size, dtype=np.bool_)
-        couplings = self.scaled @ (self.scaled[self.support].T @ self.vectors)
+        columns = self.stored.columns(self.support)
         here = first_event(
-            self.support, self.vectors, self.mean_overlaps, couplings, self.mean_square,
+            self.support, self.vectors, self.mean_overlaps, columns, self.mean_square,
             self.pulls, self.levels, t, down, stop, fresh, found,
         )  # fmt: skip
         return here, found
@@ -106,7 +112,7 @@ class Face:
         if not t > self.top * (1 + RESOLUTION):
             return False
         p = self.weights(t)
-        slack = -self.energy(t) - self.scaled @ (p @ self.scaled[self.support])
+        slack = -self.energy(t) - self.stored.scaled @ (p @ self.stored.scaled[self.support])
         slack[self.support] = math.inf
         return bool(p.min() > _TIED and slack.min() > _TIED * self.size)
 
@@ -116,7 +122,7 @@ class Face:
         weights = np.zeros(self.mean_overlaps.size)
         on_support = self.weights(t)
         weights[self.support] = on_support
-        x = on_support @ self.scaled[self.support]
+        x = on_support @ self.stored.scaled[self.support]
         energy = self.energy(t)
         return State(
             parameter=beta,
@@ -125,7 +131,7 @@ class Face:
             weights=weights,
             support=self.patterns,
             free_energy=energy / t - 1,
-            overlap_max=float(np.abs(self.scaled @ x).max()),
+            overlap_max=float(np.abs(self.stored.scaled @ x).max()),
             threshold=-energy,
             hessian_min=1 - self.top / t,
         )

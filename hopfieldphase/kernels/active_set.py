@@ -119,9 +119,70 @@ def first_zero(constant, linear, residues, levels, t, down, stop, fresh):
     return np.nan
 
 
-@jit
+@jit(reorder=True)
+def tangent_spectrum(columns, inside):
+    """Eigensystem of P G_SS P on the tangent space of a face, P = I − 11ᵀ/k.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (M, k)
+        G_{·S}.
+    inside : ndarray of int, shape (k,)
+        The support S.
+
+    Returns
+    -------
+    levels, vectors : ndarray, shapes (k − 1,) and (k, k − 1)
+        Ascending eigenvalues, and eigenvectors that sum to zero.
+    mean_overlaps : ndarray, shape (M,)
+        G_{·S} 1/k.
+    size : float
+        The largest diagonal entry of G_SS.
+    """
+    M, k = columns.shape
+    size = 0.0
+    for i in range(k):
+        size = max(size, columns[inside[i], i])
+    mean_overlaps = np.empty(M)
+    for mu in range(M):
+        total = 0.0
+        for i in range(k):
+            total += columns[mu, i]
+        mean_overlaps[mu] = total / k
+    if k == 1:
+        return np.empty(0), np.empty((1, 0)), mean_overlaps, size
+    # The reflection H = I − c v vᵀ takes 1/√k to the first axis; its other columns span the tangent space.
+    v = np.full(k, 1.0 / np.sqrt(k))
+    v[0] -= 1.0
+    c = 2.0 / np.dot(v, v)
+    image = np.empty(k)
+    for i in range(k):
+        total = 0.0
+        for j in range(k):
+            total += columns[inside[i], j] * v[j]
+        image[i] = c * total
+    half = 0.5 * c * np.dot(image, v)
+    for i in range(k):
+        image[i] -= half * v[i]
+    tangent = np.empty((k - 1, k - 1))
+    for i in range(1, k):
+        for j in range(1, k):
+            tangent[i - 1, j - 1] = columns[inside[i], j] - v[i] * image[j] - image[i] * v[j]
+    levels, rotation = np.linalg.eigh(tangent)
+    vectors = np.empty((k, k - 1))
+    for a in range(k - 1):
+        total = 0.0
+        for i in range(1, k):
+            total += v[i] * rotation[i - 1, a]
+        vectors[0, a] = -c * v[0] * total
+        for i in range(1, k):
+            vectors[i, a] = rotation[i - 1, a] - c * v[i] * total
+    return levels, vectors, mean_overlaps, size
+
+
+@jit(reorder=True)
 def first_event(
-    inside, vectors, mean_overlaps, couplings, mean_square, pulls, levels, t, down, stop, fresh, found
+    inside, vectors, mean_overlaps, columns, mean_square, pulls, levels, t, down, stop, fresh, found
 ):
     """Find the first pattern that leaves or enters the support when t moves on.
 
@@ -133,8 +194,8 @@ def first_event(
         Tangent eigenvectors of P G_SS P, those with a pull.
     mean_overlaps : ndarray, shape (M,)
         G 1/k, the overlaps of the uniform mixture.
-    couplings : ndarray, shape (M, m)
-        G_{·S} times `vectors`.
+    columns : ndarray, shape (M, k)
+        G_{·S}.
     mean_square : float
         1ᵀ G_SS 1/k².
     pulls, levels : ndarray, shape (m,)
@@ -167,8 +228,12 @@ def first_event(
         elif outside[mu]:
             constant = mean_square - mean_overlaps[mu]
             linear = -1.0 / k
+            residues[:] = 0.0
+            for j in range(k):
+                for a in range(m):
+                    residues[a] += columns[mu, j] * vectors[j, a]
             for a in range(m):
-                residues[a] = pulls[a] * (pulls[a] - couplings[mu, a])
+                residues[a] = pulls[a] * (pulls[a] - residues[a])
         else:
             continue
         horizon = max(stop, first * (1.0 - TIE)) if down else min(stop, first * (1.0 + TIE))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopfieldphase.continuation.branch import State, Vector
-from hopfieldphase.continuation.face import RESOLUTION, Face
+from hopfieldphase.continuation.face import RESOLUTION, Face, StoredPatterns
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
@@ -82,8 +82,8 @@ def enumerate_minima(model: HopfieldModel, beta: float) -> Enumeration:
             "that use hopfieldphase.branches and the lowest free energy found"
         )
     t = 2 / beta
-    scaled = model.scale * np.ascontiguousarray(model.patterns, dtype=np.float64)
-    stiffness = t * np.eye(model.M) - scaled @ scaled.T
+    stored = StoredPatterns(model)
+    stiffness = t * np.eye(model.M) - stored.scaled @ stored.scaled.T
     convex = np.arange(model.M)[:, None]
     minima: list[State] = []
     lowest, count = np.inf, 0
@@ -93,7 +93,7 @@ def enumerate_minima(model: HopfieldModel, beta: float) -> Enumeration:
         inside = (weights > 0).all(axis=1)
         lowest = min(lowest, energies[inside].min(initial=np.inf))
         for support in convex[inside][_holds_outside(stiffness, convex[inside], weights[inside], t)]:
-            face = Face(scaled, support.tolist())
+            face = Face(stored, support.tolist())
             if face.is_strict_minimum(t):
                 minima.append(face.state(beta))
         convex = _convex_extensions(stiffness, convex, t)

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from hopfieldphase.continuation.active_set import settle, trace
 from hopfieldphase.continuation.branch import PointKind
 from hopfieldphase.continuation.discovery import discover
-from hopfieldphase.continuation.face import Face
+from hopfieldphase.continuation.face import Face, StoredPatterns
 from hopfieldphase.core.closed_forms import pair_interval, uniform_spinodal
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
@@ -369,7 +369,7 @@ def test_exact_descent_ends_at_a_strict_minimum():
     for seed in range(8):
         model = random_model(seed, M=9, d=4)
         t = 0.5
-        face = settle(model.patterns, t, np.full(9, 1 / 9))
+        face = settle(StoredPatterns(model), t, np.full(9, 1 / 9))
         assert face is not None
         supports = {state.support for state in enumerate_minima(model, 2 / t).minima}
         assert face.patterns in supports
@@ -378,7 +378,7 @@ def test_exact_descent_ends_at_a_strict_minimum():
 def test_face_energy_is_the_slope_of_its_legendre_form():
     """D(t (Γ + 1))/dt = |p|², by a difference quotient of fourth order."""
     model = random_model(2)
-    face = Face(model.patterns, (0, 3, 5))
+    face = Face(StoredPatterns(model), (0, 3, 5))
     t = face.top + 1.0
     h = 1e-3
     quotient = (
