@@ -41,8 +41,10 @@ class StoredPatterns:
 
     def __init__(self, model: HopfieldModel) -> None:
         self.scaled: Vector = model.scale * np.ascontiguousarray(model.patterns, dtype=np.float64)
-        small = len(self.scaled) <= LARGEST_GRAM
-        self._gram: Vector | None = self.scaled @ self.scaled.T if small else None
+        self._gram: Vector | None = None
+        if model.M <= LARGEST_GRAM:
+            gram = np.asarray(model.gram)
+            self._gram = gram if gram.dtype == np.float64 else self.scaled @ self.scaled.T
 
     def columns(self, support: NDArray[np.int64]) -> Vector:
         """G_{·S}, shape (M, k)."""

@@ -13,6 +13,7 @@ to rounding, nothing happens.
 
 import numpy as np
 
+from hopfieldphase.kernels.eigen import eigensystem
 from hopfieldphase.kernels.jit import jit
 
 EPS = 2.220446049250313e-16
@@ -168,15 +169,16 @@ def tangent_spectrum(columns, inside):
     for i in range(1, k):
         for j in range(1, k):
             tangent[i - 1, j - 1] = columns[inside[i], j] - v[i] * image[j] - image[i] * v[j]
-    levels, rotation = np.linalg.eigh(tangent)
+    levels, rotations = eigensystem(tangent)
     vectors = np.empty((k, k - 1))
     for a in range(k - 1):
-        total = 0.0
+        along = 0.0
         for i in range(1, k):
-            total += v[i] * rotation[i - 1, a]
-        vectors[0, a] = -c * v[0] * total
+            along += v[i] * rotations[a, i - 1]
+        along *= c
+        vectors[0, a] = -along * v[0]
         for i in range(1, k):
-            vectors[i, a] = rotation[i - 1, a] - c * v[i] * total
+            vectors[i, a] = rotations[a, i - 1] - along * v[i]
     return levels, vectors, mean_overlaps, size
 
 
