@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopfieldphase.kernels.dense import add_weighted_rows, rows_times, small_gram, wide_gram
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.tridiagonal import (
     from_reduced,
@@ -162,9 +163,9 @@ def update_curvature(patterns, scale, alpha, beta, p, curvature):
         b = curvature.rows[:m]
         gram = curvature.gram[: n * n].reshape(n, n)
         if n == m:
-            np.dot(b, b.T, gram)
+            small_gram(b, gram)
         else:
-            np.dot(b.T, b, gram)
+            wide_gram(b, gram)
         reduce(gram, curvature.heights[:n], curvature.diagonal[:n], curvature.off[:n])
         curvature.at[1] = largest_eigenvalue(curvature.diagonal[:n], curvature.off[:n])
     return 1.0
@@ -180,7 +181,11 @@ def solve_curvature(curvature, ratio, g, step):
     heights, diagonal, off = curvature.heights[:n], curvature.diagonal[:n], curvature.off[:n]
     gram = curvature.gram[: n * n].reshape(n, n)
     b = curvature.rows[:m]
-    y = np.dot(b, g) if n == m else g.copy()
+    y = np.empty(n)
+    if n == m:
+        rows_times(b, g, 1.0, y)
+    else:
+        y[:] = g
     to_reduced(gram, heights, y)
     if not solve_tridiagonal(diagonal, off, 1.0, ratio, SINGULAR, y):
         return False
@@ -188,9 +193,7 @@ def solve_curvature(curvature, ratio, g, step):
     if n < m:
         step[:] = y
         return True
-    for j in range(m):
-        for i in range(step.size):
-            step[i] += ratio * y[j] * b[j, i]
+    add_weighted_rows(b, y, ratio, step)
     return True
 
 
@@ -201,7 +204,10 @@ def soft_direction(curvature, direction):
     y = np.empty(n)
     top_vector(curvature.diagonal[:n], curvature.off[:n], curvature.at[1], y)
     from_reduced(curvature.gram[: n * n].reshape(n, n), curvature.heights[:n], y)
-    soft = np.dot(y, curvature.rows[:m]) if n == m else y
+    soft = y
+    if n == m:
+        soft = np.zeros(direction.size)
+        add_weighted_rows(curvature.rows[:m], y, 1.0, soft)
     largest = 0
     norm = 0.0
     for i in range(soft.size):

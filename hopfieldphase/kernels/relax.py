@@ -8,6 +8,7 @@ import numpy as np
 
 from hopfieldphase.core.status import Status
 from hopfieldphase.kernels.curvature import soft_direction
+from hopfieldphase.kernels.dense import inner
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.steps import (
     EPSILON,
@@ -92,7 +93,7 @@ def escape(problem, beta, gamma, rounding, work):
     if work.curvature.counts[1] == 0:
         return False
     soft_direction(work.curvature, work.step)
-    unit = max(np.sqrt(np.dot(work.x, work.x)), problem.length)
+    unit = max(np.sqrt(inner(work.x, work.x)), problem.length)
     best = gamma - 2.0 * rounding
     best_length = 0.0
     for side in (1.0, -1.0):

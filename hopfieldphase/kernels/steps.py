@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopfieldphase.kernels.curvature import Curvature, curvature_arrays, solve_curvature, update_curvature
+from hopfieldphase.kernels.dense import add_weighted_rows, inner, rows_times
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.rows import conjugate_row, weights_row
 
@@ -57,19 +58,11 @@ def workspace(M, d):
 @jit
 def evaluate(problem, beta, x, z, p, image):
     """Fill overlaps z, weights p and image T(x); return Γ, θ and the size of the terms that make up Γ."""
-    patterns = problem.patterns
-    M, d = patterns.shape
-    np.dot(patterns, x, z)
-    for mu in range(M):
-        z[mu] *= problem.scale
+    rows_times(problem.patterns, x, problem.scale, z)
     theta = weights_row(z, problem.alpha, beta, p)
     image[:] = 0.0
-    for mu in range(M):
-        w = problem.scale * p[mu]
-        if w != 0.0:
-            for i in range(d):
-                image[i] += w * patterns[mu, i]
-    half = 0.5 * beta * np.dot(x, x)
+    add_weighted_rows(problem.patterns, p, problem.scale, image)
+    half = 0.5 * beta * inner(x, x)
     conjugate = conjugate_row(z, p, problem.alpha, beta)
     return half - conjugate, theta, half + abs(conjugate)
 
@@ -159,8 +152,8 @@ def newton_step(problem, beta, gamma, rounding, residual, chord, work):
     unusable = (False, gamma, 0.0, 0.0, residual)
     if not solve_curvature(work.curvature, ratio, pull, work.step):
         return unusable
-    unit = max(np.sqrt(np.dot(work.x, work.x)), problem.length)
-    if not np.dot(work.step, work.step) <= (LONGEST_NEWTON_STEP * unit) ** 2:
+    unit = max(np.sqrt(inner(work.x, work.x)), problem.length)
+    if not inner(work.step, work.step) <= (LONGEST_NEWTON_STEP * unit) ** 2:
         return unusable
     for i in range(work.x.size):
         work.trial[i] = work.x[i] + work.step[i]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hopfieldphase.kernels.curvature import solve_curvature
+from hopfieldphase.kernels.dense import inner
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.relax import CONVERGED, NEWTON, relax
 from hopfieldphase.kernels.steps import (
@@ -84,8 +85,8 @@ def predict(problem, beta_old, beta, work, guess):
     guess[:] = work.x
     exact = problem.alpha == 2.0
     found = supported_step(problem, beta, work) if exact else tangent_step(problem, beta_old, beta, work)
-    unit = max(np.sqrt(np.dot(work.x, work.x)), problem.length)
-    if not (found and np.dot(work.step, work.step) < (LONGEST_NEWTON_STEP * unit) ** 2):
+    unit = max(np.sqrt(inner(work.x, work.x)), problem.length)
+    if not (found and inner(work.step, work.step) < (LONGEST_NEWTON_STEP * unit) ** 2):
         return False
     if not exact:
         work.trial[:] = work.x

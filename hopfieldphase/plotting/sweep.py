@@ -254,9 +254,19 @@ def _legend_below(figure: Figure, handles: Sequence[Artist], caption: str, ncols
 
 def _finish(ax: Axes, dataset: xr.Dataset, ylabel: str) -> None:
     axis = dataset[schema.parameter_of(dataset)]
+    if _is_geometric(axis.values):
+        ax.set_xscale("log")
     ax.margins(x=0)
     ax.set_xlabel(style.label(axis))
     ax.set_ylabel(ylabel)
+
+
+def _is_geometric(values: Array) -> bool:
+    """Whether the grid has constant ratios, and so was meant for a logarithmic axis."""
+    if values.size < 3:
+        return False
+    ratios = values[1:] / values[:-1]
+    return bool(np.ptp(ratios) < 1e-3 * (ratios.mean() - 1))
 
 
 def _caption(dataset: xr.Dataset, lines: int) -> str:
