@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from hopfieldphase.continuation.face import RESOLUTION, Face
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.tsallis import tsallis_entropy
 from hopfieldphase.kernels.active_set import first_zero
+from hopfieldphase.phases.stretches import Stretch, stable_stretches
 
 NOISE = 32 * float(np.finfo(np.float64).eps)
 """Relative difference of free energies below which they are equal."""
@@ -27,6 +28,8 @@ _PROBES = (0.0, 0.21, 0.43, 0.68, 1.0)
 # Relative difference of computed, not exact, energies below which they are equal.
 _EQUAL = 1e-12
 _MAX_DEPTH = 30
+# Relative length below which an interval of equal energies is a point.
+_NO_LENGTH = 1e-7
 # Relative distance beyond a transition at which the energies are compared.
 _BESIDE = 1e-9
 
@@ -60,11 +63,7 @@ def coexistence(a: Branch, b: Branch) -> tuple[SpecialPoint, ...]:
     (arXiv:2610.17347); for two keys the coexistence at b = 2/(1 − ε) is its Proposition 4.1.
     """
     for branch in (a, b):
-        if branch.parameter != "beta":
-            raise InputError(
-                f"a branch was followed in {branch.parameter}: free energies are compared along beta, "
-                "follow both branches in beta"
-            )
+        _check_parameter(branch)
     lower, upper = max(a.lower, b.lower), min(a.upper, b.upper)
     if lower > upper * (1 + RESOLUTION):
         raise InputError(
@@ -73,31 +72,71 @@ def coexistence(a: Branch, b: Branch) -> tuple[SpecialPoint, ...]:
         )
     if lower >= upper * (1 - RESOLUTION):
         return _meeting(a, b, min(max(lower, a.lower), a.upper), min(max(lower, b.lower), b.upper))
+    pairs = product(stable_stretches(a), stable_stretches(b))
+    points = [point for first, second in pairs for point in _crossings(first, second, a.model.alpha)]
+    return tuple(sorted(points, key=lambda point: point.parameter))
+
+
+def all_coexistence(branches: Sequence[Branch]) -> tuple[tuple[int, int, SpecialPoint], ...]:
+    """Every crossing of free energies among branches, also of two stable arms of one branch.
+
+    Parameters
+    ----------
+    branches : sequence of Branch
+        Followed in β, with the same patterns.
+
+    Returns
+    -------
+    tuple of (int, int, SpecialPoint)
+        Positions of the two branches, the smaller first, and the point as `coexistence` gives it.
+
+    Raises
+    ------
+    InputError
+        If a branch is not followed in β.
+    """
+    found: list[tuple[int, int, SpecialPoint]] = []
+    for i, a in enumerate(branches):
+        for first, second in combinations(stable_stretches(a), 2):
+            found += [(i, i, point) for point in _crossings(first, second, a.model.alpha)]
+        for j in range(i + 1, len(branches)):
+            b = branches[j]
+            if max(a.lower, b.lower) <= min(a.upper, b.upper) * (1 + RESOLUTION):
+                found += [(i, j, point) for point in coexistence(a, b)]
+    return tuple(found)
+
+
+def _crossings(first: Stretch, second: Stretch, alpha: float) -> list[SpecialPoint]:
+    """Every crossing of the free energies of two stretches, ascending in β."""
+    if all(isinstance(piece, ExactPiece) for piece in (*first.pieces, *second.pieces)):
+        pairs: list[tuple[Piece, Piece] | tuple[Stretch, Stretch]] = list(_common(first, second))
+    else:
+        pairs = [(first, second)]
     points: list[SpecialPoint] = []
-    for first, second in _common(a, b):
-        low, high = max(first.lower, second.lower), min(first.upper, second.upper)
-        if isinstance(first, ExactPiece) and isinstance(second, ExactPiece):
-            crossings = _exact(first.face, second.face, low, high)
+    for a, b in pairs:
+        low, high = max(a.lower, b.lower), min(a.upper, b.upper)
+        if low >= high * (1 - RESOLUTION):
+            continue
+        if isinstance(a, ExactPiece) and isinstance(b, ExactPiece):
+            intervals = _exact(a.face, b.face, low, high)
         else:
-            crossings = _bisected(first, second, low, high, a.model.alpha)
-        for found_low, found_high in crossings:
-            point = _point(first, second, found_low, found_high)
+            intervals = _bisected(a, b, low, high, alpha)
+        for found_low, found_high in intervals:
+            point = _point(a, b, found_low, found_high)
             joins = points and point.bracket[0] <= points[-1].bracket[1] * (1 + 2 * RESOLUTION)
             if joins:
                 points[-1] = _joined(points[-1], point)
             else:
                 points.append(point)
-    return tuple(sorted(points, key=lambda point: point.parameter))
+    return points
 
 
-def _common(a: Branch, b: Branch) -> Iterator[tuple[Piece, Piece]]:
-    """Pairs of pieces of minima that share an interval of β, ascending."""
+def _common(a: Stretch, b: Stretch) -> Iterator[tuple[Piece, Piece]]:
+    """Pairs of pieces that share an interval of β, ascending."""
     pairs = [
         (first, second)
-        for first in a.pieces
-        for second in b.pieces
-        if first.index == 0 == second.index
-        and max(first.lower, second.lower) < min(first.upper, second.upper) * (1 - RESOLUTION)
+        for first, second in product(a.pieces, b.pieces)
+        if max(first.lower, second.lower) < min(first.upper, second.upper) * (1 - RESOLUTION)
     ]
     yield from sorted(pairs, key=lambda pair: max(pair[0].lower, pair[1].lower))
 
@@ -116,7 +155,7 @@ def _meeting(a: Branch, b: Branch, beta_a: float, beta_b: float) -> tuple[Specia
     )  # fmt: skip
 
 
-def _point(first: Piece, second: Piece, low: float, high: float) -> SpecialPoint:
+def _point(first: Piece | Stretch, second: Piece | Stretch, low: float, high: float) -> SpecialPoint:
     """The record of a crossing (low = high) or of an interval of equal energies."""
     degenerate = high > low
     exact = isinstance(first, ExactPiece) and isinstance(second, ExactPiece)
@@ -192,48 +231,77 @@ class _Node:
 
 
 def _bisected(
-    first: Piece, second: Piece, low: float, high: float, alpha: float
+    first: Piece | Stretch, second: Piece | Stretch, low: float, high: float, alpha: float
 ) -> list[tuple[float, float]]:
-    """Crossings on one pair of pieces, with the proof that there are no others.
+    """Crossings of two minima as intervals of β, with the proof that there are no others.
 
-    On a branch of minima τΓ = min_p [−τ Ψ(p) − ½ pᵀGp] is concave in τ = 1/β with slope −Ψ. Between two nodes
-    each energy therefore lies above its chord and below its tangents, and each slope between its end
-    values: an interval is dropped where these bounds exclude a zero of the difference, and searched
-    by sign where they exclude a zero of its slope; otherwise it is halved.
+    Along minima τΓ = min_p [−τ Ψ(p) − ½ pᵀGp] is concave in τ = 1/β with the continuous slope −Ψ. Between two
+    nodes each energy therefore lies above its chord and below its tangents, and each slope between its end
+    values: an interval is dropped where these bounds exclude a zero of the difference, and searched by sign
+    where they exclude a zero of its slope; otherwise it is halved. Energies that agree to rounding at both
+    ends and in the middle of an interval agree on all of it.
     """
+    known: dict[float, _Node] = {}
 
     def node(tau: float) -> _Node:
         states = (first.at(1 / tau), second.at(1 / tau))
         energies = tuple(tau * state.free_energy for state in states)
         slopes = tuple(-float(tsallis_entropy(np.maximum(state.weights, 0), alpha)) for state in states)
-        return _Node(tau, (energies[0], energies[1]), (slopes[0], slopes[1]))
+        known[tau] = _Node(tau, (energies[0], energies[1]), (slopes[0], slopes[1]))
+        return known[tau]
 
     nodes = [node(tau) for tau in np.linspace(1 / high, 1 / low, 5).tolist()]
     noise = _EQUAL * max(abs(energy) for point in nodes for energy in point.energies)
-    if all(abs(point.gap) <= noise for point in nodes):
-        return [(low, high)]
-    zeros: list[float] = []
-    waiting = [(left, right, 0) for left, right in pairwise(nodes)][::-1]
+    roots: list[tuple[float, float]] = []
+    flat: list[tuple[float, float]] = []
+    waiting = [(left, right, 0) for left, right in pairwise(nodes)]
     while waiting:
         left, right, depth = waiting.pop()
-        width = right.tau - left.tau
+        gaps = (left.gap, right.gap)
         above = max(_sag(left, right, 0), 0.0)
         below = max(_sag(left, right, 1), 0.0)
-        gaps = (left.gap, right.gap)
         if min(gaps) > below + noise or max(gaps) < -above - noise:
             continue
+        level = [end.tau for end in (left, right) if abs(end.gap) <= noise]
         steepest = left.slopes[0] - right.slopes[1]
         flattest = right.slopes[0] - left.slopes[1]
         if steepest < 0 or flattest > 0 or depth == _MAX_DEPTH:
-            if left.gap * right.gap < 0:
+            flat += [(tau, tau) for tau in level]
+            if not level and gaps[0] * gaps[1] < 0:
                 root: Any = brentq(lambda tau: node(tau).gap, left.tau, right.tau, xtol=1e-14 * right.tau)
-                zeros.append(float(root))
-            elif left.gap == 0:
-                zeros.append(left.tau)
+                roots.append((1 / float(root), 1 / float(root)))
             continue
-        middle = node(left.tau + width / 2)
-        waiting += [(middle, right, depth + 1), (left, middle, depth + 1)]
-    return [(1 / tau, 1 / tau) for tau in reversed(zeros)]
+        middle = node(left.tau + (right.tau - left.tau) / 2)
+        if len(level) == 2 and abs(middle.gap) <= noise:
+            flat.append((left.tau, right.tau))
+        else:
+            waiting += [(left, middle, depth + 1), (middle, right, depth + 1)]
+    signs = sorted(
+        (tau, math.copysign(1, point.gap)) for tau, point in known.items() if abs(point.gap) > noise
+    )
+    return sorted([*roots, *_level_intervals(flat, signs)])
+
+
+def _level_intervals(
+    flat: list[tuple[float, float]], signs: list[tuple[float, float]]
+) -> Iterator[tuple[float, float]]:
+    """Intervals of β of equal energies, and among those of no length the crossings; contacts are left out.
+
+    `flat` holds the intervals of τ, `signs` the sign of the difference at all other nodes.
+    """
+    joined: list[tuple[float, float]] = []
+    for start, stop in sorted(flat):
+        if joined and start <= joined[-1][1] * (1 + _NO_LENGTH):
+            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+        else:
+            joined.append((start, stop))
+    for start, stop in joined:
+        before = [sign for tau, sign in signs if tau < start]
+        after = [sign for tau, sign in signs if tau > stop]
+        if stop > start * (1 + _NO_LENGTH):
+            yield 1 / stop, 1 / start
+        elif before and after and before[-1] != after[0]:
+            yield 2 / (start + stop), 2 / (start + stop)
 
 
 def _sag(left: _Node, right: _Node, i: int) -> float:
@@ -271,12 +339,13 @@ def equilibrium(branches: Sequence[Branch]) -> tuple[Equilibrium, ...]:
     Parameters
     ----------
     branches : sequence of Branch
-        Followed in β, with the same patterns. Of branches with equal energies the first counts.
+        Followed in β, with the same patterns. Only minima count; of branches with equal energies the first.
 
     Returns
     -------
     tuple of Equilibrium
-        Ascending in β; β where no branch exists is left out.
+        Ascending in β; β where no branch has a minimum is left out. Where two stable arms of one branch have
+        the same energy, both intervals name that branch.
 
     Raises
     ------
@@ -285,33 +354,37 @@ def equilibrium(branches: Sequence[Branch]) -> tuple[Equilibrium, ...]:
     """
     if not branches:
         raise InputError("there is no branch to choose from: give at least one Branch")
-    ends = sorted({end for branch in branches for end in (branch.lower, branch.upper)})
-    beta, last = ends[0], ends[-1]
+    for branch in branches:
+        _check_parameter(branch)
+    arms = [(i, stretch) for i, branch in enumerate(branches) for stretch in stable_stretches(branch)]
+    if not arms:
+        return ()
+    stretches = [stretch for _, stretch in arms]
+    alpha = branches[0].model.alpha
+    beta, last = min(arm.lower for arm in stretches), max(arm.upper for arm in stretches)
     segments: list[Equilibrium] = []
     opened, point = beta, None
-    winner = _lowest(branches, beta)
+    winner = _lowest(stretches, beta)
     while beta < last:
         if winner is None:
-            beta = min(branch.lower for branch in branches if branch.lower > beta)
-            opened, winner = beta, _lowest(branches, beta)
+            beta = min(arm.lower for arm in stretches if arm.lower > beta)
+            opened, winner = beta, _lowest(stretches, beta)
             continue
-        here, point = _next_transition(branches, winner, beta)
-        beta = here
-        following = _lowest(branches, here) if here < last else None
+        beta, point = _next_transition(stretches, winner, beta, alpha)
+        following = _lowest(stretches, beta) if beta < last else None
         if following != winner:
-            ended = here >= last and point is None
-            segments.append(Equilibrium(opened, here, winner, None if ended else point))
-            opened, winner = here, following
+            segments.append(Equilibrium(opened, beta, arms[winner][0], point))
+            opened, winner = beta, following
     return tuple(segments)
 
 
-def _lowest(branches: Sequence[Branch], beta: float) -> int | None:
-    """Position of the branch of lowest Γ just above β."""
-    just_above = beta * (1 + _BESIDE) if beta > 0 else min(1.0, *(branch.upper for branch in branches)) * 1e-6
+def _lowest(stretches: Sequence[Stretch], beta: float) -> int | None:
+    """Position of the stretch of lowest Γ just above β."""
+    just_above = beta * (1 + _BESIDE) if beta > 0 else min(1.0, *(arm.upper for arm in stretches)) * 1e-6
     energies = {
-        i: branch.at(just_above).free_energy
-        for i, branch in enumerate(branches)
-        if branch.lower <= just_above <= branch.upper
+        i: arm.at(just_above).free_energy
+        for i, arm in enumerate(stretches)
+        if arm.lower <= just_above <= arm.upper
     }
     if not energies:
         return None
@@ -320,24 +393,28 @@ def _lowest(branches: Sequence[Branch], beta: float) -> int | None:
 
 
 def _next_transition(
-    branches: Sequence[Branch], winner: int, beta: float
+    stretches: Sequence[Stretch], winner: int, beta: float, alpha: float
 ) -> tuple[float, SpecialPoint | None]:
-    """The next β above which another branch may be lower, and the special point that makes it so."""
-    current = branches[winner]
-    best: tuple[float, SpecialPoint | None] = (
-        current.upper,
-        current.ends[1] if current.ends[1].is_jump else None,
-    )
-    for branch in branches:
-        if branch is current or branch.upper <= beta or branch.lower >= best[0]:
+    """The next β above which another stretch may be lower, and the special point that makes it so."""
+    current = stretches[winner]
+    goes_on = current.upper_event.kind in (PointKind.RANGE, PointKind.UNBOUNDED, PointKind.LIMIT)
+    best: tuple[float, SpecialPoint | None] = (current.upper, None if goes_on else current.upper_event)
+    for arm in stretches:
+        if arm is current or arm.upper <= beta or arm.lower >= best[0]:
             continue
-        start = branch.lower
-        if start > beta * (1 + _BESIDE) and branch.at(start).free_energy < current.at(start).free_energy:
-            best = (start, branch.ends[0])
+        start = arm.lower
+        if start > beta * (1 + _BESIDE) and arm.at(start).free_energy < current.at(start).free_energy:
+            best = (start, arm.lower_event)
             continue
-        if min(current.upper, branch.upper) <= max(start, current.lower):
-            continue
-        for crossing in coexistence(current, branch):
+        for crossing in _crossings(current, arm, alpha):
             if beta * (1 + _BESIDE) < crossing.parameter < best[0] and not crossing.degenerate:
                 best = (crossing.parameter, crossing)
     return best
+
+
+def _check_parameter(branch: Branch) -> None:
+    if branch.parameter != "beta":
+        raise InputError(
+            f"a branch was followed in {branch.parameter}: free energies are compared along beta, "
+            "follow both branches in beta"
+        )
