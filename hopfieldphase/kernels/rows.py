@@ -40,14 +40,14 @@ def weights_row(z, alpha, beta, p):
         level, total = peak_level(z, top, scale, power, 0.0)
         return _fill_low(z, top, scale, power, level, 1.0 / total, p)
     bend = min(power, 1.0)
-    scores = gather(z, top, scale, bend, p)
-    t = lower_bound(scores, top, scale, bend, -1.0)
+    scores, t = gather(z, top, scale, bend, p)
     if alpha == 2.0:
         t, total = gini_threshold(scores, top, scale, t)
         return _fill_gini(z, top, scale, t, 1.0 / total, p)
     if alpha == 1.5:
         t, total = three_halves_threshold(scores, top, scale, t)
         return _fill_three_halves(z, top, scale, t, 1.0 / total, p)
+    t = lower_bound(scores, top, scale, bend, t)
     if alpha < 2.0:
         level, total = peak_level(scores, top, scale, power, math.log(-t) / power)
         return _fill_low(z, top, scale, power, level, 1.0 / total, p)

@@ -8,6 +8,8 @@ for max z needs anyway. By Jensen's inequality m scores of mean ȳ obey t >= ȳ 
 holds.
 """
 
+import numpy as np
+
 from hopfieldphase.kernels.jit import jit
 
 LANES = 16  # scores side by side in one block
@@ -37,23 +39,29 @@ def top_score(z, p):
 
 @jit(reorder=True)
 def gather(z, top, scale, power, p):
-    """Return the scores that can carry weight, in any order; call `top_score` with the same p first.
+    """Return the scores that can carry weight and a lower bound of t; call `top_score` with the same p first.
 
-    They are copied to the front of p; a short row is returned as it is.
-
+    They are copied to the front of p, in any order; a short row is returned as it is, with the bound -1.
     scale is (alpha−1)/alpha β and power is min(alpha−1, 1), alpha > 1.
     """
     n_blocks = z.size // BLOCK
     if n_blocks == 0:
-        return z
-    n_maxima = n_blocks * LANES
-    first = z.size - n_maxima
-    cut = cut_at(lower_bound(p[first:], top, scale, power, -1.0), top, scale)
-    # Candidates never overtake the maxima still to be read: lane j ends with at most DEPTH (j + 1) of them.
+        return z, -1.0
+    first = z.size - n_blocks * LANES
+    bound = lower_bound(p[first:], top, scale, power, -1.0)
+    cut = cut_at(bound, top, scale)
+    # Branches would be guessed wrong half of the time; so each store is made, and kept by moving on. Scores
+    # never overtake the maxima still to be read: the first j lanes have at most DEPTH j of them.
     count = 0
-    for lane in range(n_maxima):
-        if p[first + lane] >= cut:
-            start = lane // LANES * BLOCK + lane % LANES
+    for block in range(n_blocks):
+        maxima = first + block * LANES
+        n_hits = 0
+        for j in range(LANES):
+            hit = p[maxima + j] >= cut
+            p[maxima + n_hits] = j
+            n_hits += hit
+        for hit in range(n_hits):
+            start = block * BLOCK + np.int64(p[maxima + hit])
             for i in range(DEPTH):
                 score = z[start + i * LANES]
                 p[count] = score
@@ -61,7 +69,7 @@ def gather(z, top, scale, power, p):
     for i in range(n_blocks * BLOCK, z.size):
         p[count] = z[i]
         count += z[i] >= cut
-    return p[:count]
+    return p[:count], bound
 
 
 @jit
@@ -76,7 +84,7 @@ def cut_at(bound, top, scale):
 @jit(reorder=True)
 def lower_bound(scores, top, scale, power, bound):
     """Raise the lower bound of t as far as the mean of the scores above it allows."""
-    previous = -1
+    previous = 0
     while True:
         count = 0
         total = 0.0

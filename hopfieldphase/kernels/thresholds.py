@@ -48,12 +48,13 @@ def gini_threshold(scores, top, scale, t):
 def three_halves_threshold(scores, top, scale, t):
     """Solve, for alpha = 3/2, Σ(y − t)₊² = 1 from a lower bound t.
 
-    On one support the equation is quadratic. Its root lies above the solution as long as scores still
-    leave the support, Newton's step below; the root is taken as soon as the support has settled.
+    On one support the equation is quadratic. Its root lies above the solution if the support is too large
+    and below if it is too small: the two close in, and meet in two or three steps. Where they do not,
+    Newton's step, which stays below, or a bisection, helps on.
     """
+    low, high = t, 0.0
     total = 1.0
     previous = np.inf
-    support = 0
     for _ in range(_MAX_STEPS):
         total = 0.0
         linear = 0.0
@@ -68,12 +69,15 @@ def three_halves_threshold(scores, top, scale, t):
         step = 0.5 * excess / linear
         if _settled(excess, previous, count, step, t):
             break
-        square = linear * linear - count * excess
-        if count == support and square > 0.0:
-            step = excess / (linear + math.sqrt(square))
         previous = excess
-        support = count
-        t += step
+        if excess > 0.0:
+            low, fallback = t, t + step
+        else:
+            high, fallback = t, 0.5 * (low + t)
+        square = linear * linear - count * excess
+        t += excess / (linear + math.sqrt(square)) if square > 0.0 else step
+        if not low < t < high:
+            t = fallback
     return t, total
 
 
