@@ -48,17 +48,21 @@ GENERATORS = tuple(name for name in SOURCES if name != "file")
 _START = re.compile(r"mean|best|continue|pattern:\d+")
 
 
-def _whole(name: str, at_least: int) -> BeforeValidator:
+def whole(name: str, at_least: int) -> BeforeValidator:
+    """A whole number from `at_least` on, or None."""
     return BeforeValidator(lambda value: None if value is None else whole_number(name, value, at_least))
 
 
-def _real(name: str, low: float, high: float, ends: str = "[]") -> BeforeValidator:
+def real(name: str, low: float, high: float, ends: str = "[]") -> BeforeValidator:
+    """A real number between two limits, or None."""
     return BeforeValidator(
         lambda value: None if value is None else real_number(name, value, low, high, ends=ends)
     )
 
 
-def _one_of(name: str, choices: tuple[str, ...]) -> BeforeValidator:
+def one_of(name: str, choices: tuple[str, ...]) -> BeforeValidator:
+    """One of some words, or None; for another the nearest is named."""
+
     def check(value: Any) -> Any:
         if value is None or value in choices:
             return value
@@ -78,7 +82,7 @@ def _start(name: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-class _Spec(BaseModel):
+class Spec(BaseModel):
     """Frozen options; an unknown key is an error that names the nearest known one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -90,25 +94,25 @@ class _Spec(BaseModel):
             raise InputError(_one_line(error, tuple(type(self).model_fields))) from None
 
 
-class PatternSpec(_Spec):
+class PatternSpec(Spec):
     """Which stored patterns: a generator (or the digits) with its options, or the path of a file.
 
     Options that the source does not take are errors; those left out get its defaults (`SOURCES`). The
     digest of a file is that of its numbers, wherever the file lies and whatever its format.
     """
 
-    generator: Annotated[str | None, _one_of("generator", GENERATORS)] = None
+    generator: Annotated[str | None, one_of("generator", GENERATORS)] = None
     path: str | None = None
     sha256: str | None = None
-    M: Annotated[int | None, _whole("M", 1)] = None
-    d: Annotated[int | None, _whole("d", 1)] = None
-    seed: Annotated[int | None, _whole("seed", 0)] = None
-    clusters: Annotated[int | None, _whole("clusters", 1)] = None
-    delta: Annotated[float | None, _real("delta", 0, 1)] = None
-    noise: Annotated[Noise | None, _one_of("noise", get_args(Noise))] = None
-    cosine: Annotated[float | None, _real("cosine", -1, 1, "[)")] = None
-    epsilon: Annotated[float | None, _real("epsilon", -1, 1)] = None
-    degrees_of_freedom: Annotated[float | None, _real("degrees_of_freedom", 0.1, 1e6)] = None
+    M: Annotated[int | None, whole("M", 1)] = None
+    d: Annotated[int | None, whole("d", 1)] = None
+    seed: Annotated[int | None, whole("seed", 0)] = None
+    clusters: Annotated[int | None, whole("clusters", 1)] = None
+    delta: Annotated[float | None, real("delta", 0, 1)] = None
+    noise: Annotated[Noise | None, one_of("noise", get_args(Noise))] = None
+    cosine: Annotated[float | None, real("cosine", -1, 1, "[)")] = None
+    epsilon: Annotated[float | None, real("epsilon", -1, 1)] = None
+    degrees_of_freedom: Annotated[float | None, real("degrees_of_freedom", 0.1, 1e6)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -144,7 +148,64 @@ class PatternSpec(_Spec):
         return self.generator in (None, "digits")
 
 
-class SweepSpec(_Spec):
+class StudySpec(Spec):
+    """What every study starts from, the TOML form of its options and their fingerprint."""
+
+    study: str
+    alpha: Annotated[float, BeforeValidator(tsallis_index)] = 2.0
+    patterns: PatternSpec = PatternSpec()
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a spec from a TOML file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, is not TOML, or holds an unknown key or a wrong value.
+        """
+        try:
+            options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise InputError(f"cannot read the spec {path}: {reason}; give a TOML file") from error
+        return cls(**options)
+
+    def to_toml(self) -> str:
+        """Every option as TOML, from which `from_toml` makes an equal spec."""
+        options = self.model_dump(exclude_none=True)
+        return tomli_w.dumps(
+            {name: format_grid(item) if isinstance(item, tuple) else item for name, item in options.items()}
+        )
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether nothing is left to be found in the data: the digest of a pattern file is known."""
+        return self.patterns.path is None or self.patterns.sha256 is not None
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all options in canonical form: floats by their exact value, files by their numbers.
+
+        Raises
+        ------
+        InputError
+            Before the spec is resolved.
+        """
+        if not self.is_resolved:
+            raise InputError("the spec is not resolved: what it leaves to the data must be looked up first")
+        options = self.model_dump(exclude_none=True)
+        options["patterns"].pop("path", None)
+        text = json.dumps(_canonical(options), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def default_folder(self) -> Path:
+        """`runs/<study>-<hash>`: equal specs meet in one folder, others do not."""
+        return Path("runs") / f"{self.study}-{self.fingerprint[:8]}"
+
+
+class SweepSpec(StudySpec):
     """One sweep in the inverse temperature, up and down, with every option resolved.
 
     `betas` may be given as text (`runs.ranges`); without it generators get `DEFAULT_BETAS`, while for
@@ -152,17 +213,15 @@ class SweepSpec(_Spec):
     """
 
     study: Literal["sweep-beta"] = "sweep-beta"
-    alpha: Annotated[float, BeforeValidator(tsallis_index)] = 2.0
-    patterns: PatternSpec = PatternSpec()
     betas: tuple[float, ...] | None = None
-    realizations: Annotated[int | None, _whole("realizations", 1)] = None
+    realizations: Annotated[int | None, whole("realizations", 1)] = None
     start_up: Annotated[str, _start("start_up")] = "mean"
     start_down: Annotated[str, _start("start_down")] = "pattern:0"
-    solver: Annotated[Solver, _one_of("solver", get_args(Solver))] = "auto"
-    tol: Annotated[float | None, _real("tol", 4 * sys.float_info.epsilon, 1, "[)")] = None
+    solver: Annotated[Solver, one_of("solver", get_args(Solver))] = "auto"
+    tol: Annotated[float | None, real("tol", 4 * sys.float_info.epsilon, 1, "[)")] = None
     polish: bool = True
     keep_states: bool = False
-    device: Annotated[Literal["cpu"], _one_of("device", ("cpu",))] = "cpu"
+    device: Annotated[Literal["cpu"], one_of("device", ("cpu",))] = "cpu"
 
     @model_validator(mode="before")
     @classmethod
@@ -190,6 +249,11 @@ class SweepSpec(_Spec):
             self.check_starts(self.patterns.M)
         return self
 
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the grid and the digest of a pattern file are known."""
+        return super().is_resolved and self.betas is not None
+
     def check_starts(self, M: int) -> None:
         """Raise `InputError` where a start state names a pattern that M patterns do not have."""
         for name, start in (("start_up", self.start_up), ("start_down", self.start_down)):
@@ -198,50 +262,6 @@ class SweepSpec(_Spec):
                 raise InputError(
                     f"{name} = {start}, but there are {M} patterns: use pattern:0 to pattern:{M - 1}"
                 )
-
-    @classmethod
-    def from_toml(cls, path: str | Path) -> Self:
-        """Read a spec from a TOML file.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, is not TOML, or holds an unknown key or a wrong value.
-        """
-        try:
-            options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"cannot read the spec {path}: {reason}; give a TOML file") from error
-        return cls(**options)
-
-    def to_toml(self) -> str:
-        """Every option as TOML, from which `from_toml` makes an equal spec."""
-        options = self.model_dump(exclude_none=True)
-        if self.betas is not None:
-            options["betas"] = format_grid(self.betas)
-        return tomli_w.dumps(options)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of all options in canonical form: floats by their exact value, files by their numbers.
-
-        Raises
-        ------
-        InputError
-            Before the betas and the digest of a pattern file are resolved.
-        """
-        if self.betas is None or (self.patterns.path is not None and self.patterns.sha256 is None):
-            raise InputError("the spec is not resolved: call hopfieldphase.runs.sweeps.resolve on it first")
-        options = self.model_dump(exclude_none=True)
-        options["patterns"].pop("path", None)
-        text = json.dumps(_canonical(options), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    @property
-    def default_folder(self) -> Path:
-        """`runs/<study>-<hash>`: equal specs meet in one folder, others do not."""
-        return Path("runs") / f"{self.study}-{self.fingerprint[:8]}"
 
 
 def _canonical(value: Any) -> Any:
