@@ -212,7 +212,7 @@ class SweepSpec(StudySpec):
     digits and files it stays None until `runs.sweeps.resolve` suggests a range from the data.
     """
 
-    study: Literal["sweep-beta"] = "sweep-beta"
+    study: Annotated[str, one_of("study", ("sweep-beta",))] = "sweep-beta"
     betas: tuple[float, ...] | None = None
     realizations: Annotated[int | None, whole("realizations", 1)] = None
     start_up: Annotated[str, _start("start_up")] = "mean"
