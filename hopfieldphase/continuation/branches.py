@@ -34,6 +34,8 @@ class BranchSet(Sequence[Branch]):
         Start states of the search.
     n_undecided : int
         Starts that did not end at a verified strict minimum.
+    lowest_energy : float
+        Γ of the lowest minimum found at the reference, followed or not.
     """
 
     model: HopfieldModel
@@ -43,6 +45,7 @@ class BranchSet(Sequence[Branch]):
     n_states: int
     n_starts: int
     n_undecided: int
+    lowest_energy: float
 
     def __len__(self) -> int:
         return len(self.branches)
@@ -164,6 +167,7 @@ def branches(
         n_states=len(found.states),
         n_starts=found.n_starts,
         n_undecided=found.n_undecided,
+        lowest_energy=min(state.free_energy for state in found.states),
     )
 
 
