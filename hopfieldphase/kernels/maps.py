@@ -62,7 +62,7 @@ def weights(
 
     Notes
     -----
-    Definition C.8 and Appendix E of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
+    Lemma F.1 of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
     """
     if _is_foreign(scores, out):
         return core.weights(scores, alpha, beta)
@@ -101,7 +101,7 @@ def threshold(scores: Array, alpha: float, beta: float = 1.0, *, threads: int | 
 
     Notes
     -----
-    Appendix E of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
+    Lemma F.1 of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
     """
     if _is_foreign(scores, None):
         return core.threshold(scores, alpha, beta)
@@ -131,7 +131,7 @@ def conjugate(scores: Array, alpha: float, beta: float = 1.0, *, threads: int | 
 
     Notes
     -----
-    Equation (2.1) and Appendix E of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
+    Definition 3.2 and Proposition 3.2 of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
     """
     if _is_foreign(scores, None):
         return core.conjugate(scores, alpha, beta)
