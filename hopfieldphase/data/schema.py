@@ -7,6 +7,7 @@ any version of the package. Labels are mathtext, so that every figure and every 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -97,14 +98,7 @@ def check(dataset: xr.Dataset) -> None:
     Checked are the version, the names, dimensions and kinds of type of all variables, and that the parameter
     ascends strictly.
     """
-    version = dataset.attrs.get("schema_version")
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise InputError("no schema_version among the attributes: not a dataset that hopfieldphase wrote")
-    if version > SCHEMA_VERSION:
-        raise InputError(
-            f"schema version {version} is newer than {SCHEMA_VERSION}, the newest that this version of "
-            "hopfieldphase reads: update hopfieldphase"
-        )
+    check_version(dataset.attrs)
     parameter = parameter_of(dataset)
     outer = (REALIZATION,) if REALIZATION in dataset.dims else ()
     expected = {name: ((*outer, DIRECTION, parameter), quantity) for name, quantity in OBSERVABLES.items()}
@@ -113,19 +107,39 @@ def check(dataset: xr.Dataset) -> None:
     if "state" in dataset:
         expected["state"] = ((*outer, DIRECTION, parameter, COMPONENT), STATE)
     for name, (dims, quantity) in expected.items():
-        if name not in dataset.variables:
-            raise InputError(f"the variable {name} is missing: the dataset is incomplete")
-        found, kind = dataset.variables[name], quantity.dtype[0]
-        if found.dims != dims or found.dtype.kind != kind:
-            raise InputError(
-                f"the variable {name} holds {found.dtype} over {_listed(found.dims)}: "
-                f"it must hold {_KINDS[kind]} over {_listed(dims)}"
-            )
+        check_variable(dataset, name, dims, quantity)
     values = dataset[parameter].values
     if values.size == 0 or not (np.diff(values) > 0).all():
         raise InputError(f"the coordinate {parameter} must ascend and not be empty")
     if tuple(dataset[DIRECTION].values.tolist()) != DIRECTIONS:
         raise InputError(f"the coordinate {DIRECTION} must be {_listed(DIRECTIONS)}")
+
+
+def check_version(attrs: Mapping[Any, Any]) -> None:
+    """Raise `InputError` unless the attributes are those of a file of this schema, or of an older one."""
+    version = attrs.get("schema_version")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise InputError("no schema_version among the attributes: not a dataset that hopfieldphase wrote")
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            f"schema version {version} is newer than {SCHEMA_VERSION}, the newest that this version of "
+            "hopfieldphase reads: update hopfieldphase"
+        )
+
+
+def check_variable(
+    dataset: xr.Dataset, name: str, dims: tuple[str, ...], quantity: Quantity, where: str = ""
+) -> None:
+    """Raise `InputError` unless the dataset has a variable with these dimensions and this kind of type."""
+    kind = quantity.dtype[0]
+    if name not in dataset.variables:
+        raise InputError(f"the variable {name}{where} is missing: the dataset is incomplete")
+    found = dataset.variables[name]
+    if found.dims != dims or found.dtype.kind != kind:
+        raise InputError(
+            f"the variable {name}{where} holds {found.dtype} over {_listed(found.dims)}: "
+            f"it must hold {_KINDS[kind]} over {_listed(dims)}"
+        )
 
 
 def _listed(names: object) -> str:
