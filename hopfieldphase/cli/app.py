@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hopfieldphase import __version__
-from hopfieldphase.cli import bench, info, sweep
+from hopfieldphase.cli import bench, info, sweep, validate
 from hopfieldphase.cli.console import write_line
 from hopfieldphase.cli.options import Command, Group
 
@@ -37,5 +37,8 @@ def options(
 
 
 app.add_typer(sweep.app, name="sweep")
+app.command("validate", cls=Command, short_help="Check every closed form against independent numerics.")(
+    validate.validate
+)
 app.command("info", cls=Command, short_help="Show what a result folder or a file holds.")(info.info)
 app.command("bench", cls=Command, short_help="Time the main jobs on this machine.")(bench.bench)
