@@ -160,7 +160,7 @@ class _Walk:
         N, d = crowd.patterns.shape
         self.crowd, self.beta, self.loads, self.keep_states = crowd, beta, loads, keep_states
         self.solver = (options.method, options.tolerance, options.max_steps, options.polish)
-        # Relaxing back must end at the same state whatever the solver.
+        # Whether a state returns does not depend on the solver.
         self.solver_back = (NEWTON, min(options.tolerance, 1e-10), options.max_steps, True)
         self.nearness = SAME_STATE if options.polish else SAME_STATE_UNPOLISHED
         self.state, self.scratch = kernel.followed(N, d), kernel.scratch(N, d)
@@ -242,18 +242,25 @@ class _Walk:
         before = self.state.x.copy()
         self._settle(M_new, max(M_old, M_new))
         moved = relative_distance(self.state.x, before, self.crowd.length[M_new - 1])
-        if moved <= self.nearness:
-            return moved, True
-        kernel.relax_among(
-            self.crowd, self.beta, self.state.x, self.state.z, M_old, *self.solver_back, self.scratch
+        returned = moved <= self.nearness or any(
+            self._back(M_old, before, verified) <= self.nearness for verified in (False, True)
         )
-        back = relative_distance(self.scratch.work.x, before, self.crowd.length[M_old - 1])
-        return moved, back <= self.nearness
+        return moved, returned
+
+    def _back(self, M: int, previous: np.ndarray, verified: bool) -> float:
+        """Distance from the previous state at which the state, relaxed among M patterns, ends.
+
+        The way to a minimum that is known to be one need not be verified.
+        """
+        kernel.relax_among(
+            self.crowd, self.beta, self.state.x, self.state.z, M, *self.solver_back, verified, self.scratch
+        )
+        return relative_distance(self.scratch.work.x, previous, self.crowd.length[M - 1])
 
     def _settle(self, M: int, known: int) -> None:
         """Relax the state among the first M patterns and learn its overlaps with the first `known`."""
         self.outcome, n = kernel.relax_among(
-            self.crowd, self.beta, self.state.x, self.state.z, M, *self.solver, self.scratch
+            self.crowd, self.beta, self.state.x, self.state.z, M, *self.solver, True, self.scratch
         )
         kernel.adopt(self.crowd, n, known, self.scratch, self.state)
         self.M = M

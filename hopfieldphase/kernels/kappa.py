@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopfieldphase.kernels.jit import jit
-from hopfieldphase.kernels.relax import TIE, relax
+from hopfieldphase.kernels.relax import TIE, converge, relax
 from hopfieldphase.kernels.rows import weights_row
 from hopfieldphase.kernels.steps import Problem, Workspace, workspace
 from hopfieldphase.kernels.sweep import VISIBLE_WEIGHT
@@ -103,10 +103,10 @@ def _gather(crowd, z, M, level, radius, scratch):
 
 
 @jit
-def relax_among(crowd, beta, x0, z, M, method, tolerance, max_steps, polish, scratch):
+def relax_among(crowd, beta, x0, z, M, method, tolerance, max_steps, polish, verified, scratch):
     """Relax x0, whose overlaps are z, among the first M patterns; return the outcome of `relax` and n.
 
-    `scratch` then holds the state, and its weights on n rows.
+    `scratch` then holds the state, and its weights on n rows. Not `verified`, it is stationary and no more.
     """
     alpha = crowd.alpha
     length = crowd.length[M - 1]
@@ -126,9 +126,16 @@ def relax_among(crowd, beta, x0, z, M, method, tolerance, max_steps, polish, scr
                 scratch.members[mu] = mu
         rows = crowd.patterns[:M] if n == M else scratch.rows[:n]
         work = _first(scratch.work, n)
-        work.curvature.at[0] = 0.0
+        # at α = 2 the last reduction would be taken for that of the same places among other rows
+        if alpha == 2.0:
+            work.curvature.at[0] = 0.0
         problem = Problem(rows, crowd.scale, alpha, length)
-        outcome = relax(problem, beta, x0, method, tolerance, max_steps, polish, work)
+        if verified:
+            outcome = relax(problem, beta, x0, method, tolerance, max_steps, polish, work)
+        else:
+            work.x[:] = x0
+            found = converge(problem, beta, method, tolerance, max_steps, work)
+            outcome = (found[0], found[1], found[2], found[4], np.nan, np.nan, found[5])
         moved = 0.0
         for i in range(x0.size):
             moved += (work.x[i] - x0[i]) ** 2
