@@ -15,16 +15,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SETS_UP_A_COPY = "make demo"
 RUNS_THIS_TEST = "make test"  # .ci/run calls it; from here it would never end
 NOT_PART_OF_A_COPY = {".git", ".venv", ".hypothesis", "build", "dist", "runs"}  # of the top folder
-    ".git",
-    ".venv",
-    "runs",
-    "build",
-    "dist",
-    "_build",
-    "__pycache__",
-    ".*_cache",
-    ".hypothesis",
-)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -94,7 +84,7 @@ def test_commands_of_a_page_run_one_after_the_other(page, tmp_path):
 
 def left_out(folder: str, names: list[str]) -> set[str]:
     """What a fresh clone would not have."""
-    generated = {name for name in names if name in ("__pycache__", "_build", "generated") or name.endswith("_cache")}
+    generated = {name for name in names if name in ("__pycache__", "_build") or name.endswith("_cache")}
     return generated | (NOT_PART_OF_A_COPY & set(names) if Path(folder) == ROOT else set())
 
 
