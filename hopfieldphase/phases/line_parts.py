@@ -11,9 +11,9 @@ from hopfieldphase.phases.stationarity import (
     SAME,
     Chart,
     Stationarity,
+    complement,
     equitable_classes,
     levels,
-    simplex_tangent,
 )
 
 # Another value of y, this part of the way to the farther end of its range, at which symmetries must hold too.
@@ -63,7 +63,7 @@ class Part:
     weights : ndarray, shape (M,)
         Weights of the state at the start.
     support : ndarray of bool, shape (M,)
-        The patterns that may have weight (chart "weights"); all, in the chart of the scores.
+        The patterns that may have weight.
     tau, y : float
         ln(βg) and the parameter at the start.
     span : tuple of float
@@ -90,42 +90,46 @@ class Part:
         low, high = span
         far = high if high - y > y - low else low
         gram = family.gram(y)
-        inside = np.ones(len(gram), dtype=bool) if chart == "scores" else support
-        known = gram @ weights if chart == "scores" else weights
-        labels = np.where(inside, levels(known, SAME * float(np.abs(known).max())) + 1, 0)
+        inside = support
+        # Overlaps tell patterns apart also where their weights are tiny.
+        overlaps = gram @ weights
+        labels = np.where(inside, levels(overlaps, SAME * float(np.abs(overlaps).max())) + 1, 0)
         labels = equitable_classes([gram, family.gram(y + _ELSEWHERE * (far - y))], labels, inside)
         self.classes = [np.flatnonzero(labels == label) for label in np.unique(labels[inside])]
         self.outside = [np.flatnonzero(labels == label) for label in np.unique(labels[~inside])]
-        self.family, self.chart, self.unit = family, chart, unit
+        self.family, self.unit = family, unit
+        self.chart: Chart = chart
         self.equations = Stationarity(family, self.classes, chart, unit)
         self.start = self.equations.unknown(weights, gram, tau, y)
-        self.conditions: list[Condition] = []
-        if chart == "weights":
-            self.conditions = [Condition(Limit.LEAVES, state, tuple(c.tolist())) for c in self.classes]
-            self.conditions += [Condition(Limit.ENTERS, state, tuple(c.tolist())) for c in self.outside]
+        # At α ≤ 1 no pattern ever leaves.
+        leaving = self.classes if family.alpha_at(y) > 1.0 or family.alpha is None else []
+        self._leaving = slice(0, len(leaving))
+        self.conditions = [Condition(Limit.LEAVES, state, tuple(c.tolist())) for c in leaving]
+        self.conditions += [Condition(Limit.ENTERS, state, tuple(c.tolist())) for c in self.outside]
         self._representatives = np.array([c[0] for c in self.outside], dtype=np.int64)
 
     def measure(self, u: Vector, tau: float, y: float) -> Vector:
-        """The weights of the classes, and the distance of every outside class from the threshold."""
-        if self.chart == "scores":
-            return np.empty(0)
+        """How far every class is from leaving, and every outside class from entering."""
+        inside = self.equations.above_zero(u, y)[self._leaving]
         if not self.outside:
-            return u[:-1]
-        return np.append(u[:-1], self.equations.outside_gap(u, tau, y, self._representatives))
+            return inside
+        return np.append(inside, self.equations.outside_gap(u, tau, y, self._representatives))
 
     def curvature(self, u: Vector, tau: float, y: float, extra: tuple[int, ...] = ()) -> "Curvature":
         """The Hessian in the weights on the support and on `extra` patterns without weight."""
         weights = self.equations.weights(u, y)
-        chosen = (
-            weights > 0 if self.chart == "scores" else np.isin(np.arange(len(weights)), self.equations.inside)
-        )
+        chosen = np.isin(np.arange(len(weights)), self.equations.inside)
         chosen[list(extra)] = True
         support = np.flatnonzero(chosen)
-        return Curvature(self.family, support, np.maximum(weights[support], 0.0), tau, y, self.unit)
+        p = np.maximum(weights[support], 0.0)
+        return Curvature(self.family, support, p, tau, y, self.unit, scaled=self.chart == "scores")
 
 
 class Curvature:
-    """Z ᵀ (α diag(p^{α−2})/b − G/g) Z on the tangent space of the simplex: eigenvalues λ and eigenvectors.
+    """The Hessian of the free energy of the weights on a support: eigenvalues with the signs of those of ∇²Γ.
+
+    With the stiffness D = α p^{α−2}/b, it is D − G/g on Σδ = 0. In the chart of the scores, where D may
+    diverge as p → 0, it is 1 − D^{−1/2} G D^{−1/2}/g on Σ D^{−1/2} η = 0, in the unknowns η = D^{1/2} δ.
 
     Attributes
     ----------
@@ -133,20 +137,34 @@ class Curvature:
     values : ndarray, shape (k − 1,)
         Ascending.
     vectors : ndarray, shape (k, k − 1)
-        As changes of the weights, of unit length.
+        In these unknowns, of unit length.
     """
 
     def __init__(
-        self, family: Family, support: np.ndarray, weights: Vector, tau: float, y: float, unit: float
+        self,
+        family: Family,
+        support: np.ndarray,
+        weights: Vector,
+        tau: float,
+        y: float,
+        unit: float,
+        scaled: bool,
     ) -> None:
         self.support, self._weights = support, weights
         self._family, self._tau, self._y, self._unit = family, tau, y, unit
         alpha = family.alpha_at(y)
-        tangent = simplex_tangent(len(support))
-        with np.errstate(divide="ignore"):
-            stiffness = np.minimum(alpha * weights ** (alpha - 2.0) * np.exp(-tau), 1e100)
-        hessian = np.diag(stiffness) - family.gram(y)[np.ix_(support, support)] / unit
-        self.values, vectors = np.linalg.eigh(tangent.T @ hessian @ tangent)
+        self._scaled = scaled
+        if scaled:
+            self._shape = np.sqrt(weights ** (2.0 - alpha) * np.exp(tau) / alpha)
+            diagonal = np.ones(len(support))
+        else:
+            self._shape = np.ones(len(support))
+            diagonal = alpha * weights ** (alpha - 2.0) * np.exp(-tau)
+        gram = family.gram(y)[np.ix_(support, support)] / unit
+        self._pull = self._shape[:, None] * gram  # S G
+        self._matrix = np.diag(diagonal) - self._pull * self._shape
+        tangent = complement(self._shape)
+        self.values, vectors = np.linalg.eigh(tangent.T @ self._matrix @ tangent)
         self.vectors: Matrix = tangent @ vectors
 
     @property
@@ -154,14 +172,29 @@ class Curvature:
         """The smallest eigenvalue; inf on a single pattern."""
         return float(self.values[0]) if self.values.size else np.inf
 
+    @property
+    def changes(self) -> Matrix:
+        """The eigenvectors as changes δ of the weights, (k, k − 1)."""
+        return self._shape[:, None] * self.vectors
+
     def mean_slope(self, modes: np.ndarray) -> tuple[Vector, float, float]:
         """Derivatives of the mean of some eigenvalues in the weights, in τ and in y at fixed weights."""
-        alpha, p, b = self._family.alpha_at(self._y), self._weights, np.exp(self._tau)
-        share = np.mean(self.vectors[:, modes] ** 2, axis=1)
-        stiffness = alpha * p ** (alpha - 2.0) / b
-        by_weight = share * stiffness * (alpha - 2.0) / p
-        by_alpha = share @ (stiffness * (1.0 / alpha + np.log(p)))
+        alpha, p = self._family.alpha_at(self._y), self._weights
+        chosen = self.vectors[:, modes]
         rate = self._family.gram_rate(self._y)[np.ix_(self.support, self.support)] / self._unit
-        turned = self.vectors[:, modes]
-        by_y = self._family.alpha_rate * by_alpha - float(np.mean(np.sum(turned * (rate @ turned), axis=0)))
-        return by_weight, -float(share @ stiffness), by_y
+        changes = self.changes[:, modes]
+        by_gram = -float(np.mean(np.sum(changes * (rate @ changes), axis=0)))
+        if self._scaled:
+            w = self._shape
+            turned = (w @ self._matrix @ chosen) / (w @ w)
+            pulled = self._pull.T @ chosen
+            by_shape = -2.0 * np.mean(chosen * (pulled + turned), axis=1)
+            by_weight = by_shape * w * (2.0 - alpha) / (2.0 * p)
+            by_tau = float(by_shape @ w) / 2.0
+            by_alpha = -float(by_shape @ (w * (np.log(p) + 1.0 / alpha))) / 2.0
+        else:
+            stiffness = np.mean(chosen**2, axis=1) * np.diagonal(self._matrix + self._pull * self._shape)
+            by_weight = stiffness * (alpha - 2.0) / p
+            by_tau = -float(stiffness.sum())
+            by_alpha = float(stiffness @ (1.0 / alpha + np.log(p)))
+        return by_weight, by_tau, by_gram + self._family.alpha_rate * by_alpha

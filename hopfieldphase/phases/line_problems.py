@@ -22,7 +22,14 @@ from hopfieldphase.phases.stationarity import Chart
 ZERO = 1e-6
 """Eigenvalues below this part of the largest one vanish together at the start of an instability."""
 
+NOISE = 1e-12
+"""Conditions that are not more negative than this hold."""
+
+EVEN = 0.1
+"""Weights within this factor are resolved as they are, and may be followed across α = 2."""
+
 _ILL_CONDITIONED = 1e10
+_HUGE = 1e50
 
 
 class LineKind(StrEnum):
@@ -74,7 +81,7 @@ class LineProblem:
         self.start = start
         self._kept = np.arange(len(self.conditions))
         self._left = np.eye(len(start))
-        jacobian = self._system(start, y)[1]
+        jacobian = self.jet(start, y)[1]
         # With F_x near the identity the index of the engine counts the folds of the line alone.
         if np.isfinite(jacobian).all() and np.linalg.cond(jacobian) < _ILL_CONDITIONED:
             self._left = np.asarray(np.linalg.inv(jacobian), dtype=np.float64)
@@ -123,24 +130,31 @@ class LineProblem:
 
     def F(self, U: Vector, y: float) -> Vector:
         """Residual."""
-        return self._left @ self._system(U, y)[0]
+        return self.jet(U, y)[0]
 
     def F_x(self, U: Vector, y: float) -> Matrix:
         """Derivative in the unknowns."""
-        return self._left @ self._system(U, y)[1]
+        return self.jet(U, y)[1]
 
     def F_p(self, U: Vector, y: float) -> Vector:
         """Derivative in y."""
-        return self._left @ self._system(U, y)[2]
+        return self.jet(U, y)[2]
 
     def jet(self, U: Vector, y: float) -> tuple[Vector, Matrix, Vector]:
-        """All three."""
-        residual, jacobian, slope = self._system(U, y)
+        """All three; NaN outside the family and far off every line, where powers of the weights overflow."""
+        family = self.parts[0].family
+        if not family.domain[0] <= y <= family.domain[1]:
+            nothing = np.full(len(U), np.nan)
+            return nothing, np.full((len(U), len(U)), np.nan), nothing
+        with np.errstate(all="ignore"):
+            residual, jacobian, slope = self._system(U, y)
+        if not max(float(np.abs(residual).max()), float(np.abs(jacobian).max())) < _HUGE:
+            residual = np.full_like(residual, np.nan)
         return self._left @ residual, self._left @ jacobian, self._left @ slope
 
     def monitors(self, U: Vector, y: float) -> Vector:
-        """Values of the conditions."""
-        return self.measure(U, y)[self._kept]
+        """Values of the conditions, raised above the rounding of zero."""
+        return self.measure(U, y)[self._kept] + NOISE
 
     def measure(self, U: Vector, y: float) -> Vector:
         """Values of all conditions, also of those that vanish identically."""
@@ -243,9 +257,11 @@ class InstabilityProblem(LineProblem):
         by_weight, by_tau, by_y = found.mean_slope(modes)
         order = np.argsort(equations.inside)
         by_class = np.bincount(equations.place[order], by_weight, minlength=n - 1)
+        f = equations.chart_at(u, y)
         jacobian = np.zeros((n + 1, n + 1))
         jacobian[:n, :n], jacobian[:n, -1] = jet.jacobian, jet.by_tau
-        jacobian[-1, : n - 1], jacobian[-1, -1] = by_class, by_tau
+        jacobian[-1, : n - 1], jacobian[-1, -1] = by_class * f.dp, by_tau
+        by_y += equations.family.alpha_rate * float(by_class @ f.p_alpha)
         residual = np.append(jet.residual, found.values[modes].mean())
         return residual, jacobian, np.append(jet.by_y, by_y)
 
@@ -262,8 +278,8 @@ class EntryProblem(LineProblem):
     ----------
     entering : tuple of int
         The patterns that do, all of one class.
-    jump : bool
-        Whether the line is to end where the state goes on with a kink instead of losing stability.
+    kind : LineKind
+        An entry ends where the state goes on with a kink instead of losing stability.
     """
 
     def __init__(
@@ -277,7 +293,7 @@ class EntryProblem(LineProblem):
     ) -> None:
         self.kind = kind
         self.entering = next(tuple(c.tolist()) for c in part.outside if entering[0] in c)
-        tail = [Condition(Limit.KINK)] if kind is LineKind.ENTRY else []
+        tail = [Condition(Limit.KINK), Condition(Limit.CURVATURE)] if kind is LineKind.ENTRY else []
         super().__init__((part,), betas, tail, np.append(part.start, tau), y)
         self.forget([n for n, c in enumerate(self.conditions) if c.patterns == self.entering])
 
@@ -295,7 +311,9 @@ class EntryProblem(LineProblem):
     def _tail(self, U: Vector, y: float) -> Vector:
         if self.kind is LineKind.STORAGE:
             return np.empty(0)
-        return np.array([-self.parts[0].curvature(U[:-1], float(U[-1]), y, self.entering).lowest])
+        part, u, tau = self.parts[0], U[:-1], float(U[-1])
+        joined = part.curvature(u, tau, y, self.entering).lowest
+        return np.array([-joined, min(part.curvature(u, tau, y).lowest, 1.0)])
 
 
 class CoexistenceProblem(LineProblem):
@@ -329,10 +347,12 @@ class CoexistenceProblem(LineProblem):
         return np.minimum(lowest, 1.0)
 
 
-def chart_of(kind: LineKind, alpha: float) -> Chart:
-    """The chart in which a line is smooth."""
-    crosses = kind in (LineKind.FOLD, LineKind.COEXISTENCE)
-    return "scores" if crosses and alpha < 2.0 else "weights"
+def chart_of(kind: LineKind, alpha: float, weights: tuple[Vector, ...]) -> Chart:
+    """The chart in which a line is smooth and small weights keep their digits."""
+    if alpha >= 2.0 or kind in (LineKind.ENTRY, LineKind.STORAGE):
+        return "weights"
+    uniform = all(p[p > 0].min() > EVEN * p.max() for p in weights)
+    return "weights" if kind is LineKind.INSTABILITY and uniform else "scores"
 
 
 def unit_of(family: Family, y: float) -> float:

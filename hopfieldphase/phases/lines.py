@@ -7,15 +7,17 @@ from functools import cached_property
 import numpy as np
 
 from hopfieldphase.continuation.arclength import continue_curve
-from hopfieldphase.continuation.corrector import Arc, node_on_arc
+from hopfieldphase.continuation.corrector import Arc, correct, node_on_arc
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
-from hopfieldphase.continuation.equations import Vector
+from hopfieldphase.continuation.equations import Equations, Vector
 from hopfieldphase.continuation.roots import find_root
 from hopfieldphase.continuation.walk import Steps
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.phases.families import Family
-from hopfieldphase.phases.line_parts import Condition, Limit, Part
+from hopfieldphase.phases.line_corners import Corner, successors
+from hopfieldphase.phases.line_parts import Limit, Part
 from hopfieldphase.phases.line_problems import (
+    NOISE,
     CoexistenceProblem,
     EntryProblem,
     FoldProblem,
@@ -25,6 +27,7 @@ from hopfieldphase.phases.line_problems import (
     chart_of,
     unit_of,
 )
+from hopfieldphase.phases.line_starts import LineStart
 
 SYMMETRIC = 1e-9
 """Largest defect of the full equations where the reduced ones hold: the symmetry has been kept."""
@@ -33,33 +36,13 @@ VANISHING = 1e-7
 """Conditions below this at the start of a line vanish identically: two lines that coincide."""
 
 _MAX_PIECES = 64
-_STEPS = Steps(largest=0.05)
+_STEPS = Steps(largest=0.05, limit=1000)
 # Parts of the range of y at which a line is met beyond a corner: the first at which it exists.
 _DEPARTURES = (1e-6, 1e-8)
+# How far from the corner, in units of the state, it may be met.
+_NEAR = 0.05
 # Away from α = 2, at which weights jump, and from α = 1, at which no pattern is ever stored.
 _BESIDE = 1e-9
-
-
-@dataclass(frozen=True)
-class LineStart:
-    """A point of a line.
-
-    Attributes
-    ----------
-    kind : LineKind
-    y, beta : float
-        Where it lies.
-    weights : tuple of ndarray, shape (M,)
-        Weights of the state, or of both states that coexist.
-    entering : tuple of int
-        The patterns that enter (entry and storage onset).
-    """
-
-    kind: LineKind
-    y: float
-    beta: float
-    weights: tuple[Vector, ...] = field(repr=False)
-    entering: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -250,7 +233,7 @@ def follow_line(
     pieces = [*backward[::-1], *pieces, *forward]
     for piece in pieces:
         for row in (0, len(piece.y) // 2, -1):
-            if piece.problem.defect(piece.curve.state[row], float(piece.y[row])) > SYMMETRIC:
+            if piece.problem.defect(piece.curve.state[row], float(piece.curve.parameter[row])) > SYMMETRIC:
                 raise InputError(
                     f"the {start.kind} line loses its symmetry near {family.parameter} = {piece.y[row]:g}: "
                     "follow it on a smaller range"
@@ -265,7 +248,7 @@ def _range(family: Family, start: LineStart, ys: tuple[float, float]) -> tuple[f
     """The range of y, cut at the values of α at which the equations of this line change."""
     low, high = family.check(ys[0]), family.check(ys[1])
     if family.alpha is None:
-        if chart_of(start.kind, start.y) == "scores":
+        if chart_of(start.kind, start.y, start.weights) == "scores":
             high = min(high, 2.0 - _BESIDE)
         elif start.kind in (LineKind.FOLD, LineKind.COEXISTENCE, LineKind.ENTRY):
             low = max(low, 2.0)
@@ -284,7 +267,7 @@ def _problem(
 ) -> LineProblem:
     unit = unit_of(family, start.y)
     tau = float(np.log(start.beta * unit))
-    chart = chart_of(start.kind, family.alpha_at(start.y))
+    chart = chart_of(start.kind, family.alpha_at(start.y), start.weights)
     parts = [
         Part(family, weights, weights > 0, tau, start.y, ys, chart, unit, n)
         for n, weights in enumerate(start.weights)
@@ -309,12 +292,16 @@ def _extend(piece: LinePiece, context: _Context, forward: bool) -> tuple[list[Li
         point = _named(piece.problem, end, str(end.kind) if condition is None else str(condition.limit))
         if condition is None or condition.limit is Limit.BETA or len(added) == _MAX_PIECES:
             break
-        found = _successor(piece.problem, condition, end, family, (low, high), betas)
-        if found is None:
-            break
-        problem, opening = found
-        curve = _beyond(problem, end.parameter, opening, (low, high), values)
-        if curve is None:
+        corner = Corner(family, (low, high), betas, piece.problem, condition, end.state, end.parameter)
+        problem, curve = next(
+            (
+                (problem, curve)
+                for problem, opening in successors(corner)
+                if (curve := _beyond(problem, end.parameter, opening, (low, high), values)) is not None
+            ),
+            (None, None),
+        )
+        if problem is None or curve is None:
             break
         piece = LinePiece(problem, curve, against=not forward)
         added.append(piece)
@@ -338,79 +325,21 @@ def _beyond(
             if not ys[0] <= beside <= ys[1]:
                 continue
             guess = problem.start + velocity * (beside - y)
-            try:
-                found = continue_curve(
-                    problem, guess, beside, p_min=ys[0], p_max=ys[1],
-                    requested=[value for value in values if (value - beside) * side > 0],
-                    direction=side, steps=_STEPS,
-                )  # fmt: skip
-            except InputError:  # no solution on this side
+            equations = Equations(problem, guess, beside, ys[1] - ys[0])
+            found = correct(equations, equations.scaled(guess, beside), None)
+            if found is None:
                 continue
-            measured = found.nodes[0].monitors
-            if (measured >= 0.0).all() and measured[list(opening)].min() > 0.0 and len(found.nodes) > 1:
-                return found
+            U = equations.state(found[0])
+            measured = problem.monitors(U, beside)
+            near = float(np.linalg.norm(U - problem.start)) <= _NEAR * problem.state_scale
+            if near and (measured >= 0.0).all() and measured[list(opening)].min() > 2 * NOISE:
+                wanted = [value for value in values if (value - beside) * side > 0]
+                curve = continue_curve(
+                    problem, U, beside, p_min=ys[0], p_max=ys[1], requested=wanted, direction=side,
+                    steps=_STEPS,
+                )  # fmt: skip
+                return curve if len(curve.nodes) > 1 else None
     return None
-
-
-def _successor(
-    problem: LineProblem,
-    condition: Condition,
-    end: CurvePoint,
-    family: Family,
-    ys: tuple[float, float],
-    betas: tuple[float, float],
-) -> tuple[LineProblem, tuple[int, ...]] | None:
-    """The system beyond the end of a piece, and the monitors that vanish there and must become positive."""
-    y, tau, unit = end.parameter, float(end.state[-1]), problem.parts[0].unit
-    weights = problem.weights(end.state, y)
-    members = np.array(condition.patterns, dtype=np.int64)
-
-    def part(n: int, entered: bool) -> Part:
-        p, support = weights[n].copy(), np.isin(np.arange(len(weights[n])), problem.parts[n].equations.inside)
-        support[members] = entered
-        if not entered:
-            p[members] = 0.0
-        return Part(family, np.maximum(p, 0.0), support, tau, y, ys, "weights", unit, n)
-
-    if isinstance(problem, EntryProblem):
-        if condition.limit is Limit.ENTERS:
-            same = part(0, entered=False)
-            later = EntryProblem(same, condition.patterns, tau, y, betas, problem.kind)
-            return later, _openings(later, Limit.ENTERS, problem.entering)
-        if condition.limit is Limit.LEAVES and len(problem.parts[0].equations.inside) > len(members):
-            smaller = EntryProblem(part(0, entered=False), problem.entering, tau, y, betas, problem.kind)
-            return smaller, _openings(smaller, Limit.ENTERS, condition.patterns)
-    if isinstance(problem, InstabilityProblem) and condition.limit is Limit.CURVATURE:
-        state = part(0, entered=True)
-        found = state.curvature(state.start, tau, y)
-        others = ~problem.cluster(found.vectors)
-        vanishing = others & (np.abs(found.values) <= 1e-6 * max(1.0, float(np.abs(found.values).max())))
-        if vanishing.any():
-            other = InstabilityProblem(state, tau, y, betas, found.vectors[:, vanishing])
-            return other, _openings(other, Limit.CURVATURE, ())
-    if isinstance(problem, CoexistenceProblem) and condition.limit in (Limit.ENTERS, Limit.LEAVES):
-        entered = condition.limit is Limit.ENTERS
-        parts = [problem.parts[0], problem.parts[1]]
-        parts[condition.state] = part(condition.state, entered)
-        other = 1 - condition.state
-        parts[other] = Part(family, weights[other], weights[other] > 0, tau, y, ys, "weights", unit, other)
-        joined = CoexistenceProblem(parts[0], parts[1], tau, y, betas)
-        limit = Limit.LEAVES if entered else Limit.ENTERS
-        return joined, _openings(joined, limit, condition.patterns, condition.state)
-    return None
-
-
-def _openings(
-    problem: LineProblem, limit: Limit, patterns: tuple[int, ...], state: int = 0
-) -> tuple[int, ...]:
-    """The monitors of one kind that hold some of the patterns."""
-    return tuple(
-        problem.position(n)
-        for n, condition in enumerate(problem.conditions)
-        if condition.limit is limit
-        and condition.state == state
-        and (not patterns or set(patterns) & set(condition.patterns))
-    )
 
 
 def _named(problem: LineProblem, point: CurvePoint, name: str) -> LinePoint:

@@ -9,8 +9,8 @@ coarsest partition that refines the weights and is equitable (equal sums of G ov
 of y, so that it holds for the whole family. Within the classes a pitchfork is a regular point of the branch.
 
 Two charts. "weights": the unknown is p itself, smooth for every α while p > 0, and through p = 0 for α ≥ 2.
-"scores": it is ℓ, an affine function of the overlap, in which p = (1 + aℓ)₊^{1/a} is smooth for α ≤ 1 and
-has a continuous derivative at p = 0 for α < 2, so that patterns may enter and leave.
+"scores": it is ℓ, an affine function of the overlap, in which p = (1 + aℓ)^{1/a} is smooth for α ≤ 1 and has
+a continuous derivative at p = 0 for α < 2.
 """
 
 from dataclasses import dataclass
@@ -66,12 +66,15 @@ def charted(u: Vector, alpha: float, chart: Chart) -> Charted:
         ddlog = sign * (a - 1.0) * safe ** (a - 2.0)
         return Charted(u, one, zero, zero, zero, log, dlog, ddlog, log_alpha, dlog * ln)
     s = a * u
-    inside = np.real(1.0 + s) > 0
-    s = np.where(inside, s, 0.0)
-    ln = np.where(inside, u, 0.0) * _log_ratio(s)
-    p = np.where(inside, np.exp(ln), 0.0)
-    dp = np.where(inside, np.exp((1.0 - a) * ln), 0.0)
-    ddp = np.where(inside, (1.0 - a) * np.exp((1.0 - 2.0 * a) * ln), 0.0)
+    # As above beyond s = −1, where p passes through zero for 1 < α < 2; at α < 1 there is nothing there.
+    below = np.real(1.0 + s) < 0
+    ln = np.where(below, 0.0, u) * _log_ratio(np.where(below, 0.0, s))
+    if below.any():
+        ln = np.where(below, np.log(np.where(below, -(1.0 + s), 1.0)) / a if a > 0 else np.nan, ln)
+    sign = np.where(below, -1.0, 1.0)
+    p = sign * np.exp(ln)
+    dp = np.exp((1.0 - a) * ln)
+    ddp = sign * (1.0 - a) * np.exp((1.0 - 2.0 * a) * ln)
     ln_alpha = u**2 * _chi(s)
     dp_alpha = dp * (-ln + (1.0 - a) * ln_alpha)
     return Charted(p, dp, ddp, p * ln_alpha, dp_alpha, u, one, zero, zero, zero)
@@ -97,11 +100,12 @@ def _phi(t: Any) -> Any:
 
 
 def _chi(s: Any) -> Any:
-    """(s/(1 + s) − ln(1 + s))/s²; −Σ (−s)ⁿ (n + 1)/(n + 2) near zero."""
+    """(s/(1 + s) − ln|1 + s|)/s²; −Σ (−s)ⁿ (n + 1)/(n + 2) near zero."""
     small = np.abs(s) < 0.1
     near = -((np.where(small, -s, 0.0)[..., None] ** _SERIES) @ ((_SERIES + 1.0) / (_SERIES + 2.0)))
     far = np.where(small, 1.0, s)
-    return np.where(small, near, (far / (1.0 + far) - np.log1p(far)) / far**2)
+    log = np.log(np.where(np.real(1.0 + far) < 0, -(1.0 + far), 1.0 + far))
+    return np.where(small, near, (far / (1.0 + far) - log) / far**2)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -236,6 +240,10 @@ class Stationarity:
         u = (z - nu) * np.exp(tau) / alpha if self.chart == "scores" else p
         return np.append(np.bincount(self.place, u) / self.counts, nu)
 
+    def above_zero(self, u: Vector, y: float) -> Vector:
+        """A smooth measure of each class that vanishes with its weight: p, or 1 + aℓ."""
+        return u[:-1] if self.chart == "weights" else 1.0 + (self.family.alpha_at(y) - 1.0) * u[:-1]
+
     def weights(self, u: Vector, y: float) -> Vector:
         """Weights of all M patterns."""
         everything = np.zeros(len(self.family.patterns(y)))
@@ -281,10 +289,8 @@ def levels(values: Vector, tolerance: float) -> NDArray[np.int64]:
     return found
 
 
-def simplex_tangent(k: int) -> Matrix:
-    """Orthonormal basis (k, k − 1) of the vectors with zero sum."""
-    mirror = np.full(k, 1.0 / np.sqrt(k))
-    mirror[0] -= 1.0
-    if k == 1:
-        return np.zeros((1, 0))
-    return np.eye(k)[:, 1:] - np.outer(mirror, mirror[1:]) * (2.0 / (mirror @ mirror))
+def complement(direction: Vector) -> Matrix:
+    """Orthonormal basis (k, k − 1) of the vectors that are orthogonal to a direction (k,)."""
+    mirror = direction / np.sqrt(direction @ direction)
+    mirror[0] += np.copysign(1.0, mirror[0])
+    return np.eye(len(mirror))[:, 1:] - np.outer(mirror, mirror[1:]) * (2.0 / (mirror @ mirror))
