@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
-from hopfieldphase.continuation.active_set import settle
 from hopfieldphase.continuation.branch import State, Vector
 from hopfieldphase.continuation.face import Face, StoredPatterns
+from hopfieldphase.continuation.landing import settle
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel

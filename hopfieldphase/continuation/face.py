@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopfieldphase.continuation.branch import State, Vector
-from hopfieldphase.kernels.active_set import first_event, tangent_spectrum
+from hopfieldphase.kernels.active_set import tangent_spectrum
+from hopfieldphase.kernels.kinks import NO_PULL, NOTHING
 from hopfieldphase.model import HopfieldModel
 
 RESOLUTION = 1e-12
@@ -30,8 +31,6 @@ RESOLUTION = 1e-12
 LARGEST_GRAM = 2048
 """Up to this many patterns the whole Gram matrix is kept."""
 
-# A pull below this multiple of the largest Gram entry is the rounding of zero.
-_NO_PULL = 16 * float(np.finfo(np.float64).eps)
 # Weights and relative slacks below this are ties.
 _TIED = 1e-13
 
@@ -51,6 +50,14 @@ class StoredPatterns:
         if self._gram is not None:
             return self._gram.take(support, axis=1)
         return self.scaled @ self.scaled[support].T
+
+    def rows(self, support: NDArray[np.int64]) -> tuple[Vector, NDArray[np.int64]]:
+        """Rows of G that include those of the support, and where each pattern's row stands (−1: missing)."""
+        if self._gram is not None:
+            return self._gram, np.arange(len(self._gram))
+        places = np.full(len(self.scaled), -1)
+        places[support] = np.arange(support.size)
+        return self.scaled[support] @ self.scaled.T, places
 
 
 class Face:
@@ -82,9 +89,9 @@ class Face:
         self.mean_square = float(means.sum()) / means.size
         pulls = means @ vectors
         top = float(levels[-1]) if levels.size else 0.0
-        self.top = top if top > 1e-13 * self.size else 0.0
+        self.top = top if top > NOTHING * self.size else 0.0
         self.soft: Vector = vectors[:, levels >= self.top * (1 - 1e-10)]
-        acting = np.abs(pulls) > _NO_PULL * self.size
+        acting = np.abs(pulls) > NO_PULL * self.size
         self.vectors: Vector = vectors if acting.all() else np.ascontiguousarray(vectors[:, acting])
         self.pulls: Vector = pulls[acting]
         self.levels: Vector = levels[acting]
@@ -97,18 +104,6 @@ class Face:
         """Minimum over the face of t|p|² − pᵀGp = −θ = t (Γ + 1)."""
         return t / self.support.size - self.mean_square - float(np.sum(self.pulls**2 / (t - self.levels)))
 
-    def next_event(
-        self, t: float, down: bool, stop: float, fresh: NDArray[np.bool_]
-    ) -> tuple[float, NDArray[np.bool_]]:
-        """Where the first pattern leaves or enters on the way from t to `stop`, and which patterns do."""
-        found = np.zeros(self.mean_overlaps.size, dtype=np.bool_)
-        columns = self.stored.columns(self.support)
-        here = first_event(
-            self.support, self.vectors, self.mean_overlaps, columns, self.mean_square,
-            self.pulls, self.levels, t, down, stop, fresh, found,
-        )  # fmt: skip
-        return here, found
-
     def is_strict_minimum(self, t: float) -> bool:
         """Whether p > 0, z < θ outside and t > λ_max, each beyond rounding."""
         if not t > self.top * (1 + RESOLUTION):
@@ -117,6 +112,12 @@ class Face:
         slack = -self.energy(t) - self.stored.scaled @ (p @ self.stored.scaled[self.support])
         slack[self.support] = math.inf
         return bool(p.min() > _TIED and slack.min() > _TIED * self.size)
+
+    def tied_outside(self, t: float) -> tuple[int, ...]:
+        """Outside patterns whose overlap equals the threshold to the resolution of events."""
+        slack = -self.energy(t) - self.stored.scaled @ (self.weights(t) @ self.stored.scaled[self.support])
+        slack[self.support] = math.inf
+        return tuple(np.flatnonzero(slack <= 4 * RESOLUTION * self.size).tolist())
 
     def state(self, beta: float) -> State:
         """The state and its observables at β = 2/t."""

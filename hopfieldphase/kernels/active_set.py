@@ -1,14 +1,13 @@
-"""Compiled loops of the exact α = 2 tracer: the first zero ahead of a sum of simple poles.
+"""Compiled closed form of the α = 2 state on one support, and the zeros of what is made of it.
 
 On a fixed support everything is a sum of simple poles in t = 2/β,
 
     f(t) = c₀ + c₁ t + Σ_a n_a / (t − λ_a),    t > λ_a,
 
-and the next event is the first zero of any of M such functions in the direction of travel. A zero is
-approached from one side only, with steps to the zero of a minorant that agrees with f in value and slope:
-each pole is replaced by the nearest one where it can lower f, and by its tangent where it can raise it.
-No zero is ever passed, also not a pair between two evaluations; where f touches zero without crossing,
-to rounding, nothing happens.
+also the difference of the free energies of two branches. A zero is approached from one side only, with
+steps to the zero of a minorant that agrees with f in value and slope: each pole is replaced by the nearest
+one where it can lower f, and by its tangent where it can raise it. No zero is ever passed, also not a
+pair between two evaluations; where f touches zero without crossing, to rounding, nothing happens.
 """
 
 import numpy as np
@@ -18,8 +17,6 @@ from hopfieldphase.kernels.jit import jit
 
 EPS = 2.220446049250313e-16
 MAX_ROOT_STEPS = 2000
-# Events closer than this, relative to t, act together.
-TIE = 1e-12
 
 
 @jit(reorder=True)
@@ -180,71 +177,3 @@ def tangent_spectrum(columns, inside):
         for i in range(1, k):
             vectors[i, a] = rotations[a, i - 1] - along * v[i]
     return levels, vectors, mean_overlaps, size
-
-
-@jit(reorder=True)
-def first_event(
-    inside, vectors, mean_overlaps, columns, mean_square, pulls, levels, t, down, stop, fresh, found
-):
-    """Find the first pattern that leaves or enters the support when t moves on.
-
-    Parameters
-    ----------
-    inside : ndarray of int, shape (k,)
-        The support.
-    vectors : ndarray, shape (k, m)
-        Tangent eigenvectors of P G_SS P, those with a pull.
-    mean_overlaps : ndarray, shape (M,)
-        G 1/k, the overlaps of the uniform mixture.
-    columns : ndarray, shape (M, k)
-        G_{·S}.
-    mean_square : float
-        1ᵀ G_SS 1/k².
-    pulls, levels : ndarray, shape (m,)
-        r_a and λ_a.
-    t, down, stop
-        As in `first_zero`.
-    fresh : ndarray of bool, shape (M,)
-        Patterns whose weight or slack is exactly zero at t and about to rise.
-    found : ndarray of bool, shape (M,)
-        Filled with True for the patterns that act at the first event.
-
-    Returns
-    -------
-    float
-        Where the first event is, or `stop`; NaN if one could not be located.
-    """
-    k, m = vectors.shape
-    residues = np.empty(m)
-    outside = np.ones(found.size, dtype=np.bool_)
-    zeros = np.full(found.size, np.nan)
-    first = stop
-    for i in range(k + found.size):
-        mu = inside[i] if i < k else i - k
-        if i < k:
-            outside[mu] = False
-            constant = 1.0 / k
-            linear = 0.0
-            for a in range(m):
-                residues[a] = vectors[i, a] * pulls[a]
-        elif outside[mu]:
-            constant = mean_square - mean_overlaps[mu]
-            linear = -1.0 / k
-            residues[:] = 0.0
-            for j in range(k):
-                for a in range(m):
-                    residues[a] += columns[mu, j] * vectors[j, a]
-            for a in range(m):
-                residues[a] = pulls[a] * (pulls[a] - residues[a])
-        else:
-            continue
-        horizon = max(stop, first * (1.0 - TIE)) if down else min(stop, first * (1.0 + TIE))
-        zero = first_zero(constant, linear, residues, levels, t, down, horizon, fresh[mu])
-        if np.isnan(zero):
-            return zero
-        if zero != horizon:
-            zeros[mu] = zero
-            first = max(first, zero) if down else min(first, zero)
-    for mu in range(found.size):
-        found[mu] = abs(zeros[mu] - first) <= TIE * first
-    return first

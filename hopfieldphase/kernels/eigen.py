@@ -8,6 +8,7 @@ with every inner loop along contiguous rows, are faster than it.
 import numpy as np
 
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.tridiagonal import from_reduced, reduce
 
 LARGEST_SMALL = 80
 """Matrices of more rows go to LAPACK."""
@@ -39,80 +40,16 @@ def eigensystem(a):
     if n > LARGEST_SMALL:
         values, vectors = np.linalg.eigh(a)
         return values, np.ascontiguousarray(vectors.T)
-    diagonal, beside, factors = tridiagonalize(a)
-    rows = reflections(a, factors)
+    heights, diagonal, off = np.empty((3, n))
+    reduce(a, heights, diagonal, off)
+    rows = np.eye(n)
+    for i in range(n):
+        from_reduced(a, heights, rows[i])
+    beside = np.zeros(n)
+    beside[: n - 1] = off[1:]
     implicit_ql(diagonal, beside, rows)
     order = np.argsort(diagonal)
     return diagonal[order], rows[order]
-
-
-@jit(reorder=True)
-def tridiagonalize(a):
-    """Reduce the upper triangle by reflections I − τ v vᵀ; v of step j is left in a[j, j+1:]."""
-    n = a.shape[0]
-    diagonal = np.empty(n)
-    beside = np.zeros(n)
-    factors = np.zeros(n)
-    w = np.empty(n)
-    for j in range(n):
-        v = a[j]
-        diagonal[j] = v[j]
-        if j == n - 1:
-            break
-        rest = 0.0
-        for i in range(j + 2, n):
-            rest += v[i] * v[i]
-        first = v[j + 1]
-        beside[j] = first
-        if rest == 0.0:
-            continue
-        beside[j] = -np.copysign(np.sqrt(first * first + rest), first)
-        tau = (beside[j] - first) / beside[j]
-        factors[j] = tau
-        scale = 1.0 / (first - beside[j])
-        for i in range(j + 2, n):
-            v[i] *= scale
-        v[j + 1] = 1.0
-        w[j + 1 :] = 0.0
-        for i in range(j + 1, n):
-            row = a[i]
-            total = row[i] * v[i]
-            for k in range(i + 1, n):
-                total += row[k] * v[k]
-                w[k] += v[i] * row[k]
-            w[i] += total
-        along = 0.0
-        for i in range(j + 1, n):
-            w[i] *= tau
-            along += w[i] * v[i]
-        half = 0.5 * tau * along
-        for i in range(j + 1, n):
-            w[i] -= half * v[i]
-        for i in range(j + 1, n):
-            row = a[i]
-            for k in range(i, n):
-                row[k] -= v[i] * w[k] + w[i] * v[k]
-    return diagonal, beside, factors
-
-
-@jit(reorder=True)
-def reflections(a, factors):
-    """The transpose of the product of the reflections of `tridiagonalize`."""
-    n = a.shape[0]
-    rows = np.eye(n)
-    for j in range(n - 2, -1, -1):
-        if factors[j] == 0.0:
-            continue
-        v = a[j]
-        for i in range(j + 1, n):
-            row = rows[i]
-            along = 0.0
-            for k in range(j + 1, n):
-                along += row[k] * v[k]
-            along *= factors[j]
-            for k in range(j + 1, n):
-                row[k] -= along * v[k]
-    return rows
 
 
 @jit(reorder=True)

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from hopfieldphase.continuation.active_set import settle, trace
+from hopfieldphase.continuation.active_set import trace
 from hopfieldphase.continuation.branch import PointKind
 from hopfieldphase.continuation.discovery import discover
 from hopfieldphase.continuation.face import Face, StoredPatterns
+from hopfieldphase.continuation.landing import settle
 from hopfieldphase.core.closed_forms import pair_interval, uniform_spinodal
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
