@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -205,7 +204,7 @@ def leave_barrier(
     x0: Vector,
     p0: float,
     opening: tuple[int, ...],
-    towards: Vector | None,
+    towards: tuple[Vector, float],
     index: int | None,
     *,
     p_min: float,
@@ -223,9 +222,9 @@ def leave_barrier(
         A solution on the barriers.
     opening : tuple of int
         The monitored functions that vanish there and must become positive.
-    towards : ndarray, shape (n,), or None
-        A direction in which they do. The curve may have a corner here: it is met at small distances in this
-        direction. None leaves along its tangent, in the sense in which they become positive.
+    towards : tuple of ndarray, shape (n,), and float
+        The gradient of their sum in x and p. The curve may have a corner at the start: it is met on planes
+        across this direction.
     index : int or None
         The index of the curve beyond the barrier: the nearest point is taken where no farther one has it.
     p_min, p_max, requested, steps
@@ -238,14 +237,11 @@ def leave_barrier(
     """
     equations = Equations(problem, x0, p0, p_max - p_min)
     corner = equations.scaled(x0, p0)
-    if towards is None:
-        linear = equations.linearize(corner)
-        ways = [] if linear is None else [linear.tangent(), -linear.tangent()]
-    else:
-        ways = [np.append(towards, 0.0)]
+    normal = np.append(towards[0] * equations.state_scale, towards[1] * equations.parameter_scale)
+    normal /= math.sqrt(float(normal @ normal))
     landed: Node | None = None
-    for distance, way in product(DEPARTURES, ways):
-        found = correct(equations, corner + distance * way, way)
+    for distance in DEPARTURES:
+        found = correct(equations, corner + distance * normal, normal)
         node = None if found is None else node_at(equations, found, found[0] - corner)
         if node and (node.monitors >= 0.0).all() and node.monitors[list(opening)].min() > 0.0:
             landed = node

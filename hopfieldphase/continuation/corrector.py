@@ -7,10 +7,12 @@ import numpy as np
 
 from hopfieldphase.continuation.equations import Equations, Linearization, Vector
 
-# A Newton step below SMALL_STEP leaves an error of its square; a step below CONVERGED is rounding, and so
-# is one below STALLED that a new factorization does not shorten (close to a singular point).
+# A Newton step below SMALL_STEP leaves an error of its square; a step below CONVERGED is rounding, and so is
+# one below STALLED that a new factorization does not shorten. Next to a singular point steps may stay longer
+# than that though the residual is below NOISE times the derivatives.
 SMALL_STEP = 1e-8
 CONVERGED = 1e-13
+NOISE = 1e-14
 STALLED = 1e-9
 MAX_LINEARIZATIONS = 7
 MAX_CHORD_STEPS = 4
@@ -42,7 +44,7 @@ class Node:
     error : float
         Length of the last Newton step.
     singular : bool
-        F_x is singular to rounding, so that index and orientation are accidental.
+        F_x is singular to rounding; the index is then that of the node before.
     soft : ndarray, shape (n,)
         Unit vector near the null space of a symmetric F_x, carried along the curve by inverse iteration;
         empty where F_x is not symmetric.
@@ -169,12 +171,15 @@ def correct(
         if linear is None:
             return None
         residual = linear.residual
+        noise = float(residual @ residual) <= (NOISE * linear.size * scale) ** 2
         first = previous = size = math.inf
         for _ in range(1 + MAX_CHORD_STEPS):
             step = linear.step(residual, normal)
             size = math.sqrt(float(step @ step))
             if not size < math.inf:
                 return None
+            if noise and size > max(rounding, CHORD_GAIN * last):
+                return y, linear, size
             y = y + step
             if first == math.inf:
                 first = size
@@ -204,7 +209,7 @@ def node_at(
     sign = 1
     if float(tangent @ forward) < 0.0:
         tangent, sign = -tangent, -1
-    index = linear.index()
+    index = before.index if linear.singular and before is not None else linear.index()
     soft, soft_sign, suspect = _soft(equations, linear, before)
     return Node(
         y=y,
@@ -213,7 +218,7 @@ def node_at(
         orientation=sign * linear.determinant_sign(index),
         monitors=equations.monitors(y),
         error=size,
-        singular=linear.nearly_singular(),
+        singular=linear.singular,
         soft=soft,
         soft_sign=soft_sign,
         suspect=suspect,

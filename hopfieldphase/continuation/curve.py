@@ -12,8 +12,9 @@ from hopfieldphase.continuation.corrector import Arc, Node, node_at_parameter, n
 from hopfieldphase.continuation.equations import Equations, Vector
 from hopfieldphase.core.errors import InputError
 
-# An arc of this length (in scaled units) is given by its interpolant to 1e-14.
-EXACT_ARC = 1e-3
+# An interpolated point is a solution when its residual is below this part of the derivatives.
+SOLVED = 1e-13
+SHORTEST_ARC = 1e-12
 # A point belongs to an arc when it lies off its interpolant by no more than this part of the way to the next
 # end; the other arm of a fold lies twice as far as the fold.
 MAX_ASIDE = 1.0
@@ -174,7 +175,7 @@ def hit(equations: Equations, a: Node, b: Node, parameter: float) -> Node:
     """The point of the curve between a and b, where the parameter is monotone, at a parameter value.
 
     Interpolation and Newton's method at a fixed parameter; the arc is halved where that leaves it. Close to
-    a singular point Newton's method fails, but a short arc is given by its interpolant to rounding.
+    a singular point Newton's method fails, but the interpolant of a short arc solves the equations.
     """
     q = parameter / equations.parameter_scale
     while True:
@@ -182,9 +183,13 @@ def hit(equations: Equations, a: Node, b: Node, parameter: float) -> Node:
         found = node_at_parameter(equations, arc, parameter)
         if found is not None and _on_arc(arc, found, q):
             return found
-        middle = node_on_arc(equations, arc, 0.5) if arc.length > EXACT_ARC else None
+        interpolated = _interpolated(equations, arc, q)
+        linear = equations.linearize(interpolated.y)
+        if linear is not None and np.abs(linear.residual).max() <= SOLVED * linear.size:
+            return interpolated
+        middle = node_on_arc(equations, arc, 0.5) if arc.length > SHORTEST_ARC else None
         if middle is None:
-            return _interpolated(equations, arc, q)
+            return interpolated
         if (float(middle.y[-1]) < q) == (float(a.y[-1]) < q):
             a = middle
         else:

@@ -18,6 +18,14 @@ from hopfieldphase.core.errors import InputError
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
+EPSILON = float(np.finfo(np.float64).eps)
+# Pivots and eigenvalues below this part of the derivatives are zero to the accuracy of a corrected point.
+NEUTRAL = 1e-8
+# Above this response a singular F_x is that of a fold.
+FOLD_RESPONSE = 1e5
+# F_p couples to a direction when more than this part of it points there.
+COUPLED = 1e-6
+
 _sytrf, _sytrs, _getrf, _getrs = get_lapack_funcs(("sytrf", "sytrs", "getrf", "getrs"), dtype=np.float64)
 
 
@@ -64,34 +72,63 @@ class Problem:
 class Linearization:
     """F, its Jacobian and a factorization at one point, in scaled unknowns.
 
+    Where a symmetric F_x is singular to rounding along directions that F_p does not couple to (a crossing of
+    curves, a symmetry that is almost continuous), nothing is moved along them and they count as non-negative.
+
     Attributes
     ----------
     residual : ndarray, shape (n,)
         F.
+    jacobian : ndarray, shape (n, n)
+        X F_x.
     slope : ndarray, shape (n,)
         P F_p.
     response : ndarray, shape (n,)
         (X F_x)⁻¹ P F_p: minus the velocity dx/dp of the curve.
+    size : float
+        Magnitude of the derivatives.
+    singular : bool
+        The smallest pivot is at the rounding level of `size`.
     """
 
-    __slots__ = ("_factor", "_pivots", "_symmetric", "jacobian", "residual", "response", "slope")
+    __slots__ = (
+        "_factor", "_pivots", "_regular", "_symmetric", "jacobian", "residual", "response", "singular",
+        "size", "slope",
+    )  # fmt: skip
 
     def __init__(self, residual: Vector, jacobian: Matrix, slope: Vector, symmetric: bool) -> None:
         self.residual = residual
         self.slope = slope
         self.jacobian = jacobian
         self._symmetric = symmetric
+        self._regular: tuple[Vector, Matrix] | None = None
         if symmetric:
-            self._factor, self._pivots, singular = _sytrf(jacobian, lower=1, lwork=32 * len(residual))
+            self._factor, self._pivots, failed = _sytrf(jacobian, lower=1, lwork=32 * len(residual))
         else:
-            self._factor, self._pivots, singular = _getrf(jacobian)
-        if singular > 0:  # an exact zero pivot: any tiny value gives the null vector
-            k = singular - 1
-            self._factor[k, k] = np.finfo(float).eps * max(float(np.abs(jacobian).max()), 1.0)
+            self._factor, self._pivots, failed = _getrf(jacobian)
+        pivots = np.abs(np.diagonal(self._factor))
+        self.size = max(float(pivots.max()), float(np.abs(slope).max()))
+        if failed > 0:  # an exact zero pivot: any tiny value gives the null vector
+            self._factor[failed - 1, failed - 1] = EPSILON * max(self.size, EPSILON)
+        if symmetric:
+            pivots = pivots[self._pivots > 0]  # the others belong to regular 2 × 2 blocks
+        self.singular = bool(pivots.size) and float(pivots.min()) <= NEUTRAL * self.size
         self.response = self.solve(slope)
+        if self.singular and symmetric and float(self.response @ self.response) < FOLD_RESPONSE**2:
+            self._deflate()
+
+    def _deflate(self) -> None:
+        values, vectors = np.linalg.eigh(self.jacobian)
+        coupled = np.abs(self.slope @ vectors) > COUPLED * math.sqrt(float(self.slope @ self.slope))
+        kept = coupled | (np.abs(values) > NEUTRAL * self.size)
+        self._regular = values[kept], vectors[:, kept]
+        self.response = self.solve(self.slope)
 
     def solve(self, right: Vector) -> Vector:
         """Solve X F_x a = right."""
+        if self._regular is not None:
+            values, vectors = self._regular
+            return vectors @ (right @ vectors / values)
         if self._symmetric:
             return _sytrs(self._factor, self._pivots, right, lower=1)[0]
         return _getrs(self._factor, self._pivots, right)[0]
@@ -116,6 +153,8 @@ class Linearization:
 
     def index(self) -> int:
         """Number of eigenvalues of F_x with a negative real part."""
+        if self._regular is not None:
+            return int(np.count_nonzero(self._regular[0] < 0.0))
         if self._symmetric:
             # A 2 × 2 pivot block (two negative entries in the list) has one eigenvalue of each sign.
             blocks = self._pivots < 0
@@ -133,14 +172,6 @@ class Linearization:
         """Eigenvalues of X F_x by rising real part."""
         solver = np.linalg.eigvalsh if self._symmetric else np.linalg.eigvals
         return np.sort_complex(solver(self.jacobian).astype(np.complex128))
-
-    def nearly_singular(self) -> bool:
-        """Whether the smallest pivot is at the rounding level of the derivatives."""
-        pivots = np.abs(np.diagonal(self._factor))
-        if self._symmetric:
-            pivots = pivots[self._pivots > 0]
-        size = max(np.abs(self.jacobian).max(), np.abs(self.slope).max())
-        return bool(pivots.size) and bool(pivots.min() <= 1e-10 * size)
 
 
 class Equations:

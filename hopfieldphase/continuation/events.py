@@ -23,11 +23,13 @@ from hopfieldphase.continuation.crossings import (
     negative_space,
 )
 from hopfieldphase.continuation.curve import CurvePointKind
-from hopfieldphase.continuation.equations import Equations
+from hopfieldphase.continuation.equations import NEUTRAL, Equations
 from hopfieldphase.continuation.roots import find_root
 
 # A parameter that slows down to this part of its speed at both ends may turn back twice in between.
 SLOW = 0.1
+# Below this speed the parameter stands still.
+VERTICAL = 1e-9
 
 
 def locate(equations: Equations, a: Node, b: Node) -> list[Event]:
@@ -53,10 +55,12 @@ def locate(equations: Equations, a: Node, b: Node) -> list[Event]:
 def _singular_points(equations: Equations, a: Node, b: Node, events: list[Event]) -> None:
     if not belong_together(a, b):
         raise StepTooLong
-    if a.singular and b.singular:
-        return  # a vertical stretch: F_x is singular all along it
     arc = Arc(a, b)
     turns_back = float(a.tangent[-1]) * float(b.tangent[-1]) < 0.0
+    if a.singular or b.singular:
+        if turns_back and max(abs(float(a.tangent[-1])), abs(float(b.tangent[-1]))) > VERTICAL:
+            events.append(_turn_of_a_singular_stretch(equations, arc, a, b))
+        return
     crosses = a.orientation != b.orientation
     if turns_back and not crosses and abs(b.index - a.index) == 1:
         events.append(_fold(equations, arc, a, b))
@@ -115,6 +119,34 @@ def _regular_node(equations: Equations, arc: Arc) -> Node:
 
 
 def _fold(equations: Equations, arc: Arc, a: Node, b: Node) -> Event:
+    node = _turn(equations, arc, a, b)
+    return Event(
+        kind=CurvePointKind.FOLD,
+        node=replace(node, index=min(a.index, b.index)),
+        index_before=a.index,
+        index_after=b.index,
+        bracket=bracket_of(equations, a, node, b),
+    )
+
+
+def _turn_of_a_singular_stretch(equations: Equations, arc: Arc, a: Node, b: Node) -> Event:
+    node = _turn(equations, arc, a, b)
+    linear = equations.linearize(node.y)
+    if linear is None:
+        raise StepTooLong
+    vanishing = np.abs(linear.spectrum()) <= NEUTRAL * linear.size
+    return Event(
+        kind=CurvePointKind.BRANCH_POINT,
+        node=replace(node, error=min(node.error, NEUTRAL)),
+        index_before=a.index,
+        index_after=b.index,
+        multiplicity=max(1, int(vanishing.sum())),
+        bracket=bracket_of(equations, a, node, b),
+    )
+
+
+def _turn(equations: Equations, arc: Arc, a: Node, b: Node) -> Node:
+    """The point between a and b at which the parameter turns back."""
     nodes: dict[float, Node] = {0.0: a, 1.0: b}
 
     def speed(u: float) -> float:
@@ -129,13 +161,7 @@ def _fold(equations: Equations, arc: Arc, a: Node, b: Node) -> Event:
     node = nodes[u]
     if not (belong_together(a, node) and belong_together(node, b)):
         raise StepTooLong
-    return Event(
-        kind=CurvePointKind.FOLD,
-        node=replace(node, index=min(a.index, b.index)),
-        index_before=a.index,
-        index_after=b.index,
-        bracket=bracket_of(equations, a, node, b),
-    )
+    return node
 
 
 def _monitor_events(equations: Equations, a: Node, b: Node, index: int) -> list[Event]:

@@ -71,10 +71,15 @@ class MotionProblem:
         """Y of a state in the span of the patterns."""
         return state.x if self._basis is None else state.x @ self._basis
 
-    def towards(self, y: Vector, patterns: Iterable[int]) -> Vector:
-        """Unit vector from a state towards patterns of the support."""
-        rows = np.searchsorted(self._inside, list(patterns))
-        return _unit(np.mean(self._scale * self._chosen[rows], axis=0) - y)
+    def opening(self, y: Vector, beta: float, patterns: Iterable[int]) -> tuple[Vector, float]:
+        """Gradient in (y, β) of the sum of the monitors of some patterns, to the side of y where p = 0."""
+        p = kernel.retrieval_weights(self._chosen, self._scale, self._alpha, y, beta)
+        w = np.where(p > 0.0, p, 1.0) ** (2.0 - self._alpha) / self._alpha * (p > 0.0)
+        center = w @ self._chosen / w.sum()
+        slope = -1.0 / ((self._alpha - 1.0) * beta**2 * w.sum())
+        rows = self._patterns if self._basis is None else self._patterns @ self._basis
+        signs = self._signs[list(patterns)]
+        return self._scale * (signs @ (rows[list(patterns)] - center)), slope * float(signs.sum())
 
     def F(self, y: Vector, beta: float) -> Vector:
         """X − T(x)."""
@@ -156,11 +161,6 @@ class FaceProblem:
         """The unknown of a state on the support."""
         return state.weights[self._inside] @ self._tangent
 
-    def towards(self, u: Vector, patterns: Iterable[int]) -> Vector:
-        """Unit vector from a state towards patterns of the support."""
-        rows = np.searchsorted(self._inside, list(patterns))
-        return _unit(np.mean(self._tangent[rows], axis=0) - u)
-
     def weights(self, u: Vector) -> Vector:
         """Weights on the support."""
         return 1.0 / len(self.support) + self._tangent @ u
@@ -172,7 +172,7 @@ class FaceProblem:
 
     def F_x(self, u: Vector, beta: float) -> Matrix:
         """Its Jacobian."""
-        stiffness = self._alpha / beta * np.abs(self.weights(u)) ** (self._alpha - 2.0)
+        stiffness = self._stiffness(self.weights(u), beta)
         return self._tangent.T @ (stiffness[:, None] * self._tangent) - self._reduced
 
     def F_p(self, u: Vector, beta: float) -> Vector:
@@ -188,6 +188,18 @@ class FaceProblem:
         values[self._inside] = p
         return values
 
+    def opening(self, u: Vector, beta: float, patterns: Iterable[int]) -> tuple[Vector, float]:
+        """Gradient in (u, β) of the sum of the monitors of some patterns."""
+        p = self.weights(u)
+        couplings = self._columns @ self._tangent
+        couplings[self._inside] -= self._stiffness(p, beta)[:, None] * self._tangent
+        gradient = couplings[self._inside].mean(axis=0) - couplings
+        gradient[self._inside] = self._tangent
+        slopes = np.full(len(couplings), np.mean(self._force(p, beta)) / beta)
+        slopes[self._inside] = 0.0
+        chosen = list(patterns)
+        return gradient[chosen].sum(axis=0), float(slopes[chosen].sum())
+
     def state(self, u: Vector, beta: float) -> State:
         """The state and its observables."""
         weights = np.zeros(len(self._patterns))
@@ -198,6 +210,9 @@ class FaceProblem:
     def _force(self, p: Vector, beta: float) -> Vector:
         alpha = self._alpha
         return alpha / ((alpha - 1.0) * beta) * np.sign(p) * np.abs(p) ** (alpha - 1.0)
+
+    def _stiffness(self, p: Vector, beta: float) -> Vector:
+        return self._alpha / beta * np.abs(p) ** (self._alpha - 2.0)
 
 
 def observe(patterns: Matrix, scale: float, alpha: float, x: Vector, beta: float, weights: Vector) -> State:
@@ -230,7 +245,3 @@ def _tangent_basis(k: int) -> Matrix:
     mirror = np.full(k, 1.0 / math.sqrt(k))
     mirror[0] -= 1.0
     return np.eye(k)[:, 1:] - np.outer(mirror, mirror[1:]) * (2.0 / (mirror @ mirror))
-
-
-def _unit(vector: Vector) -> Vector:
-    return vector / math.sqrt(float(vector @ vector))

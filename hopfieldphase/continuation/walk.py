@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hopfieldphase.continuation.corrector import Arc, Node, belong_together, correct, node_at
-from hopfieldphase.continuation.crossings import Event, StepTooLong
+from hopfieldphase.continuation.crossings import Event, StepTooLong, bracket_of
 from hopfieldphase.continuation.curve import CurvePointKind, hit
 from hopfieldphase.continuation.equations import Equations, Vector
 from hopfieldphase.continuation.events import locate
@@ -26,6 +26,8 @@ MAX_LANDING_OF_CURVATURE = 0.5
 AIM_TURN = 0.35
 AIM_LANDING = 0.3
 MAX_GROWTH = 2.0
+# A step that lands on a singular point, where the index is accidental, is shortened once to this part.
+EVADE = 0.8
 # Extrapolation reaches at most this many lengths of the last step.
 MAX_REACH = 2.5
 # A closed curve is recognized when it passes its start at less than this part of the step.
@@ -98,11 +100,16 @@ def walk(equations: Equations, nodes: list[Node], limits: Limits, steps: Steps) 
         track.end = CurvePointKind.RANGE
         return track
     for _ in range(steps.limit):
+        evaded = last.singular
         while True:
             if length < steps.smallest:
                 track.end = CurvePointKind.SMALLEST_STEP
                 return track
             landing = _step(equations, arc, last, length, limits)
+            if landing is not None and landing[0].singular and not evaded and not _leaves(landing[0], limits):
+                evaded = True  # a singular point, but not a singular stretch
+                length *= EVADE
+                continue
             if landing is not None:
                 try:
                     events = locate(equations, last, landing[0])
@@ -111,12 +118,27 @@ def walk(equations: Equations, nodes: list[Node], limits: Limits, steps: Steps) 
                     pass
             length *= 0.5
         landed, ease = landing
+        if last.singular and not landed.singular and landed.index != last.index:
+            _leave_stretch(equations, track, landed)
         arc = Arc(last, landed)
         if _append(equations, track, landed, events, limits):
             return track
         length = min(steps.largest, MAX_REACH * arc.length, arc.length * ease)
         last = landed
     return track
+
+
+def _leave_stretch(equations: Equations, track: Track, landed: Node) -> None:
+    """Say that the index has changed along the stretch of singular points that the walk leaves here."""
+    rows = [row for row in range(len(track.nodes)) if track.nodes[row].singular]
+    start = next(row for row in reversed(rows) if row - 1 not in rows)
+    middle = max((row for row in track.events if row >= start), default=(start + rows[-1]) // 2)
+    node = track.nodes[middle]
+    event = track.events.get(middle) or Event(
+        CurvePointKind.BRANCH_POINT, node, node.index, node.index,
+        bracket=bracket_of(equations, *track.nodes[start : rows[-1] + 1]),
+    )  # fmt: skip
+    track.events[middle] = replace(event, index_after=landed.index)
 
 
 def _leaves(node: Node, limits: Limits) -> bool:
@@ -146,11 +168,7 @@ def _step(
         if node is not None:
             return node, 1.0
     node = _land(equations, last, guess, normal, normal)
-    if (
-        node is None
-        or (node.singular and not last.singular)
-        or not limits.low <= float(node.y[-1]) <= limits.high
-    ):
+    if node is None or not limits.low <= float(node.y[-1]) <= limits.high:
         return None
     landing = _distance(node.y, guess)
     if landing > allowed:
