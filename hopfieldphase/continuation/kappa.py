@@ -63,10 +63,11 @@ def kappa_sweep(
     that pattern added or removed: events, jumps and states are those of a sweep through every single M,
     whatever the grid.
 
-    At α ≤ 1 every pattern acts. Steps change M by at most a factor `load.LARGEST_GROWTH`. A step that cannot
-    be undone is taken again from its start in halves, down to single patterns, each half followed from where
-    the one before ended. Every jump that is reported is thus one pattern whose joining (leaving) cannot be
-    undone; a jump away and back inside one step that can be undone is not seen.
+    At α ≤ 1 every pattern acts. A step changes M by at most a factor `load.LARGEST_GROWTH` and is taken again
+    from its start in halves, each followed from where the one before ended, until its first Newton step
+    explains it (`load.SMOOTH`) or one pattern is left. Every jump that is reported is thus one pattern whose
+    joining (leaving) cannot be undone. Not seen is a state that ceases to exist and is back again within one
+    smooth step.
 
     Parameters
     ----------

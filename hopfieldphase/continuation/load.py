@@ -12,7 +12,12 @@ from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels import kappa as kernel
 from hopfieldphase.kernels.relax import NEWTON
 from hopfieldphase.kernels.steps import relative_distance
-from hopfieldphase.kernels.sweep import FLOAT_COLUMNS, INT_COLUMNS, SAME_STATE, SAME_STATE_UNPOLISHED
+from hopfieldphase.kernels.sweep import (
+    FLOAT_COLUMNS,
+    INT_COLUMNS,
+    SAME_STATE,
+    SAME_STATE_UNPOLISHED,
+)
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers.options import SolverOptions
 
@@ -20,6 +25,9 @@ UP, DOWN = 0, 1
 
 LARGEST_GROWTH = 1.05
 """At α ≤ 1 no step changes M by more than this factor, unless by one pattern."""
+
+SMOOTH = 0.05
+"""A step of several patterns may miss where its first Newton step led by this part of its length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +211,7 @@ class _Walk:
                 self._event(pattern + 1, pattern, bool(self.state.z[pattern] > threshold))
 
     def in_steps(self) -> None:
-        """Patterns join or leave in steps, one by one where the state jumps."""
+        """Patterns join or leave in steps, one by one where the state does not follow them smoothly."""
         for load in self.loads:
             n = math.ceil(abs(math.log(load / self.M)) / math.log(LARGEST_GROWTH))
             for goal in np.rint(np.geomspace(self.M, load, n + 1)[1:]):
@@ -223,19 +231,30 @@ class _Walk:
             self._record(before, moved, not returned)
 
     def _reach(self, goal: int) -> None:
-        """Go to `goal` patterns by steps that can be undone, halved where one cannot, down to one pattern."""
+        """Go to `goal` patterns in steps that the tangent explains, halved where it does not, down to one."""
         goals = [goal]
         while goals:
-            before = self._point(self.M)
-            width = abs(goals[-1] - self.M)
-            moved, returned = self._step(self.M, goals[-1]) if width else (0.0, True)
-            if returned or width == 1:
+            before, near = self._point(self.M), goals[-1]
+            if near == before.M:
                 goals.pop()
+            elif abs(near - before.M) == 1:
+                moved, returned = self._step(before.M, near)
                 if not returned:
                     self._record(before, moved, True)
-            else:
+            elif not self._smooth_step(near):
                 self._recall(before)
-                goals.append((before.M + goals[-1]) // 2)
+                goals.append((before.M + near) // 2)
+
+    def _smooth_step(self, M: int) -> bool:
+        """Relax among M patterns; whether the state then is close to where its first Newton step led."""
+        before, guess = self.state.x.copy(), np.empty_like(self.state.x)
+        if not kernel.predict(self.crowd, self.beta, M, self.state, self.scratch, guess):
+            return False
+        self._settle(M, M)
+        length = self.crowd.length[M - 1]
+        moved = relative_distance(self.state.x, before, length)
+        off = relative_distance(self.state.x, guess, length)
+        return moved <= self.nearness or off <= SMOOTH * moved
 
     def _step(self, M_old: int, M_new: int) -> tuple[float, bool]:
         """Relax among M_new patterns; the distance moved, and whether relaxing back among M_old returns."""

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopfieldphase.kernels.curvature import solve_curvature
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.relax import TIE, converge, relax
 from hopfieldphase.kernels.rows import weights_row
-from hopfieldphase.kernels.steps import Problem, Workspace, workspace
+from hopfieldphase.kernels.steps import Problem, Workspace, curvature_at, evaluate, workspace
 from hopfieldphase.kernels.sweep import VISIBLE_WEIGHT
 
 # Radius of the first ball around a start, relative to the state; the next ones are twice the distance moved.
@@ -126,9 +127,7 @@ def relax_among(crowd, beta, x0, z, M, method, tolerance, max_steps, polish, ver
                 scratch.members[mu] = mu
         rows = crowd.patterns[:M] if n == M else scratch.rows[:n]
         work = _first(scratch.work, n)
-        # at α = 2 the last reduction would be taken for that of the same places among other rows
-        if alpha == 2.0:
-            work.curvature.at[0] = 0.0
+        work.curvature.at[0] = 0.0
         problem = Problem(rows, crowd.scale, alpha, length)
         if verified:
             outcome = relax(problem, beta, x0, method, tolerance, max_steps, polish, work)
@@ -144,6 +143,23 @@ def relax_among(crowd, beta, x0, z, M, method, tolerance, max_steps, polish, ver
         if n == M or not moved > radius:
             return outcome, n
         radius = 2.0 * moved
+
+
+@jit
+def predict(crowd, beta, M, state, scratch, guess):
+    """Fill `guess` with the first Newton step of the state among the first M patterns (α ≤ 1).
+
+    False where that step is not towards a minimum.
+    """
+    work = _first(scratch.work, M)
+    work.x[:] = state.x
+    work.curvature.at[0] = 0.0
+    problem = Problem(crowd.patterns[:M], crowd.scale, crowd.alpha, crowd.length[M - 1])
+    evaluate(problem, beta, work.x, work.z, work.p, work.image)
+    ratio = curvature_at(problem, beta, work.p, work)
+    found = solve_curvature(work.curvature, ratio, work.image - work.x, work.step)
+    guess[:] = work.x + work.step
+    return found
 
 
 @jit

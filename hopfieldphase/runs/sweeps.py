@@ -1,8 +1,6 @@
 """Sweeps as labelled results: realizations over threads, one dataset at the end."""
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from queue import SimpleQueue
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +12,11 @@ from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
 from hopfieldphase.data.build import sweep_dataset
 from hopfieldphase.data.schema import parameter_of
-from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
+from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.runs.sources import make_patterns, resolve, suggest_betas
 from hopfieldphase.runs.specs import SweepSpec
-
-Progress = Callable[[int, int], object]
-"""Called with the number of finished realizations and that of all, in the thread that asked for the sweep."""
 
 _OPTIONS: dict[str, Any] = {
     "start_up": "mean",
@@ -107,7 +102,7 @@ def sweep_beta(
     rows = [models] if isinstance(models, HopfieldModel) else list(models)
     first = _common_shape(rows)
     axis = parse_grid(betas) if betas is not None else suggest_betas(first.patterns, first.alpha, first.scale)
-    sweeps = _each(lambda i: sweep(rows[i], axis, **given, threads=threads), len(rows), threads, progress)
+    sweeps = run_tasks(lambda i: sweep(rows[i], axis, **given, threads=threads), len(rows), threads, progress)
     options = {
         "alpha": first.alpha,
         "M": first.M,
@@ -202,41 +197,7 @@ def _sweep_spec(spec: SweepSpec, threads: int | None, progress: Progress | None)
         shape.update(M=model.M, d=model.d)
         return sweep(model, spec.betas, **given, threads=threads)
 
-    sweeps = _each(one, spec.realizations or 1, threads, progress)
+    sweeps = run_tasks(one, spec.realizations or 1, threads, progress)
     options = spec.model_dump(exclude_none=True, exclude={"patterns"})
     source = spec.patterns.model_dump(exclude_none=True, exclude={"path"})
     return sweep_dataset(sweeps, options | source | given | shape | {"betas": format_grid(spec.betas or ())})
-
-
-def _each(
-    task: Callable[[int], Sweep], count: int, threads: int | None, progress: Progress | None
-) -> list[Sweep]:
-    """Run the tasks over threads while the calling thread waits, so that Ctrl-C reaches it at once."""
-    results: dict[int, Sweep] = {}
-    news: SimpleQueue[BaseException | None] = SimpleQueue()
-    stopped = threading.Event()
-
-    def chunk(first: int, stop: int) -> None:
-        for i in range(first, stop):
-            if stopped.is_set():
-                return
-            results[i] = task(i)
-            news.put(None)
-
-    def work() -> None:
-        try:
-            run_chunks(chunk, count, threads)
-        except BaseException as error:  # raised in the calling thread
-            news.put(error)
-
-    threading.Thread(target=work, name="hopfieldphase-sweep", daemon=True).start()
-    try:
-        for done in range(1, count + 1):
-            error = news.get()
-            if error is not None:
-                raise error
-            if progress is not None:
-                progress(done, count)
-    finally:
-        stopped.set()
-    return [results[i] for i in range(count)]
