@@ -220,7 +220,7 @@ def follow_line(
     """
     low, high = _range(family, start, ys)
     values = [y for y in requested if low <= y <= high]
-    problem = _problem(family, start, (low, high), betas)
+    problem = line_problem(family, start, (low, high), betas)
     measured = problem.measure(problem.start, start.y)
     problem.forget(np.flatnonzero(np.abs(measured) <= VANISHING).tolist())
     curve = continue_curve(
@@ -262,9 +262,10 @@ def _range(family: Family, start: LineStart, ys: tuple[float, float]) -> tuple[f
     return low, high
 
 
-def _problem(
+def line_problem(
     family: Family, start: LineStart, ys: tuple[float, float], betas: tuple[float, float]
 ) -> LineProblem:
+    """The system of equations of a line near one of its points."""
     unit = unit_of(family, start.y)
     tau = float(np.log(start.beta * unit))
     chart = chart_of(start.kind, family.alpha_at(start.y), start.weights)

@@ -66,15 +66,15 @@ def charted(u: Vector, alpha: float, chart: Chart) -> Charted:
         ddlog = sign * (a - 1.0) * safe ** (a - 2.0)
         return Charted(u, one, zero, zero, zero, log, dlog, ddlog, log_alpha, dlog * ln)
     s = a * u
-    # As above beyond s = −1, where p passes through zero for 1 < α < 2; at α < 1 there is nothing there.
+    # Continued as an even function through p = 0, for 1 < α < 2: p'' then has no jump.
     below = np.real(1.0 + s) < 0
     ln = np.where(below, 0.0, u) * _log_ratio(np.where(below, 0.0, s))
     if below.any():
         ln = np.where(below, np.log(np.where(below, -(1.0 + s), 1.0)) / a if a > 0 else np.nan, ln)
     sign = np.where(below, -1.0, 1.0)
-    p = sign * np.exp(ln)
-    dp = np.exp((1.0 - a) * ln)
-    ddp = sign * (1.0 - a) * np.exp((1.0 - 2.0 * a) * ln)
+    p = np.exp(ln)
+    dp = sign * np.exp((1.0 - a) * ln)
+    ddp = (1.0 - a) * np.exp((1.0 - 2.0 * a) * ln)
     ln_alpha = u**2 * _chi(s)
     dp_alpha = dp * (-ln + (1.0 - a) * ln_alpha)
     return Charted(p, dp, ddp, p * ln_alpha, dp_alpha, u, one, zero, zero, zero)
