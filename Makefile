@@ -32,9 +32,7 @@ lint: $(VENV)/.dev
 	@$(BIN)/repo-review . --show err
 
 bench: $(VENV)/.dev
-	@$(BIN)/python -m benchmarks.weights
-	@$(BIN)/python -m benchmarks.sweep --alpha 2
-	@$(BIN)/python -m benchmarks.sweep --alpha 1
+	@$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.dev
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
-for module in ("weights", "sweep"):
-    print(f"\n# {module}", flush=True)
-    subprocess.run([sys.executable, "-m", f"benchmarks.{module}"], check=True)
+CONTESTS = (["weights"], ["sweep", "--alpha=2"], ["sweep", "--alpha=1"], ["branches"], ["fold"])
+
+for module, *options in CONTESTS:
+    print(f"\n# {module} {' '.join(options)}", flush=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *options], check=True)

@@ -31,7 +31,8 @@ def warm_started(model, minimise):
     """States (2, n, d) of an up and a down sweep, each point minimised from its neighbour."""
     states = np.empty((2, BETAS.size, model.d))
     starts = model.scale * model.patterns.mean(axis=0), model.scale * model.patterns[0]
-    for direction, x in enumerate(starts):
+    for direction, start in enumerate(starts):
+        x = start
         order = range(BETAS.size) if direction == 0 else range(BETAS.size - 1, -1, -1)
         for n in order:
             x = minimise(x, BETAS[n])
@@ -182,7 +183,9 @@ def measure(name, alpha):
             x = states[direction, n]
             smallest = np.linalg.eigvalsh(model.hessian(x, beta))[0]
             wrong += bool(smallest <= 0 or model.gradient_residual(x, beta) > STATIONARY)
-    energies = np.array([[model.free_energy(x, b) for x, b in zip(row, BETAS, strict=True)] for row in states])
+    energies = np.array(
+        [[model.free_energy(x, b) for x, b in zip(row, BETAS, strict=True)] for row in states]
+    )
     return {"seconds": seconds, "wrong": wrong, "values": energies.ravel().tolist()}
 
 
