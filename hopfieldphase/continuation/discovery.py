@@ -82,8 +82,9 @@ def start_states(
     starts = [(f"pattern:{mu}", scaled[mu]) for mu in range(model.M)]
     tree = scaled[:LARGEST_TREE]
     if len(tree) > 1:
-        unit = tree / np.linalg.norm(tree, axis=1, keepdims=True)
-        cosines = unit @ unit.T
+        whole = np.asarray(model.gram, dtype=np.float64) if len(tree) == model.M else tree @ tree.T
+        norms = np.sqrt(whole.diagonal())
+        cosines = whole / norms / norms[:, None]
         np.fill_diagonal(cosines, -math.inf)
         nearest = np.argsort(-cosines, axis=1, kind="stable")[:, : min(_NEIGHBOURS, len(tree) - 1)]
         pairs = sorted({(min(mu, nu), max(mu, nu)) for mu, row in enumerate(nearest.tolist()) for nu in row})

@@ -29,35 +29,37 @@ RESOLUTION = 1e-12
 """Relative precision of located events; what differs by less happens at one value."""
 
 LARGEST_GRAM = 2048
-"""Up to this many patterns the whole Gram matrix is kept."""
+"""Up to this many patterns the whole Gram matrix is used, above it the rows of patterns met on the way."""
 
 # Weights and relative slacks below this are ties.
 _TIED = 1e-13
 
 
 class StoredPatterns:
-    """The patterns as the tracer reads them: s Ξ, and of the Gram matrix the columns that are asked for."""
+    """The patterns as the tracer reads them: s Ξ, and rows of the Gram matrix, of many patterns on demand."""
 
     def __init__(self, model: HopfieldModel) -> None:
         self.scaled: Vector = model.scale * np.ascontiguousarray(model.patterns, dtype=np.float64)
-        self._gram: Vector | None = None
         if model.M <= LARGEST_GRAM:
             gram = np.asarray(model.gram)
-            self._gram = gram if gram.dtype == np.float64 else self.scaled @ self.scaled.T
+            self._rows: Vector = gram if gram.dtype == np.float64 else self.scaled @ self.scaled.T
+            self._places = np.arange(model.M)
+        else:
+            self._rows = np.empty((0, model.M))
+            self._places = np.full(model.M, -1)
 
     def columns(self, support: NDArray[np.int64]) -> Vector:
         """G_{·S}, shape (M, k)."""
-        if self._gram is not None:
-            return self._gram.take(support, axis=1)
-        return self.scaled @ self.scaled[support].T
+        rows, places = self.rows(support)
+        return np.ascontiguousarray(rows[places[support]].T)
 
     def rows(self, support: NDArray[np.int64]) -> tuple[Vector, NDArray[np.int64]]:
         """Rows of G that include those of the support, and where each pattern's row stands (−1: missing)."""
-        if self._gram is not None:
-            return self._gram, np.arange(len(self._gram))
-        places = np.full(len(self.scaled), -1)
-        places[support] = np.arange(support.size)
-        return self.scaled[support] @ self.scaled.T, places
+        missing = support[self._places[support] < 0]
+        if missing.size:
+            self._places[missing] = len(self._rows) + np.arange(missing.size)
+            self._rows = np.concatenate([self._rows, self.scaled[missing] @ self.scaled.T])
+        return self._rows, self._places
 
 
 class Face:

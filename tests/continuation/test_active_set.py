@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from hopfieldphase.continuation import face as face_module
 from hopfieldphase.continuation.active_set import trace
 from hopfieldphase.continuation.branch import PointKind
 from hopfieldphase.continuation.discovery import discover
@@ -357,6 +358,40 @@ def test_unequal_norms_turn_the_pair_spinodal_into_a_kink():
     assert branch.special_points[1].label == "leaves:0"
     # |ξ₁|² − ξ₀·ξ₁ = 1.17 − 0.6
     assert branch.special_points[1].parameter == pytest.approx(2 / 0.57, rel=EVENT)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_the_whole_gram_matrix(seed, monkeypatch):
+    """Many patterns: rows of G are computed for the support alone, and for a pattern when it enters."""
+    model = random_model(seed, M=10, d=4)
+    expected = traced(model, 2.0)
+    monkeypatch.setattr(face_module, "LARGEST_GRAM", 3)
+    for branch in expected:
+        again = trace(model, branch.at(2.0).support, 2.0)
+        assert [piece.support for piece in again.pieces] == [piece.support for piece in branch.pieces]
+        for p, q in zip(again.special_points, branch.special_points, strict=True):
+            assert p.label == q.label
+            assert p.parameter == pytest.approx(q.parameter, rel=EVENT)
+            if p.state is not None:
+                np.testing.assert_allclose(p.state.x, q.state.x, atol=STATE)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_joint_states_are_those_of_both_pieces(seed):
+    model = random_model(seed, M=9, d=5, unit=seed > 0)
+    for branch in traced(model, 1.5):
+        for below, above in zip(branch.pieces, branch.pieces[1:], strict=False):
+            joint = below.upper_event.state
+            for piece in (below, above):
+                state = piece.at(below.upper)
+                np.testing.assert_allclose(joint.x, state.x, atol=STATE)
+                np.testing.assert_allclose(joint.weights, state.weights, atol=STATE)
+                assert joint.free_energy == pytest.approx(state.free_energy, rel=EVENT)
+                assert joint.threshold == pytest.approx(state.threshold, rel=STATE)
+                assert joint.overlap_max == pytest.approx(state.overlap_max, rel=STATE)
+            smaller = min(below, above, key=lambda piece: len(piece.support))
+            assert joint.support == smaller.support
+            assert joint.hessian_min == pytest.approx(smaller.at(below.upper).hessian_min, abs=STATE)
 
 
 def test_cap_on_events_is_reported():
