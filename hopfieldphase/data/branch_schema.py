@@ -9,6 +9,7 @@ often as the longest list of the variable asks for.
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from typing import Any, TypeGuard
 
 import xarray as xr
 
@@ -35,6 +36,8 @@ _KIND = Quantity("i1", "what happens here")
 _OBSERVED = {
     name: _SEEN[name] for name in ("free_energy", "overlap_max", "ipr", "support_size", "hessian_min")
 }
+
+_LISTS = ("support", "patterns", "landing_support")
 
 Layout = Mapping[str, tuple[tuple[str, ...], Quantity]]
 
@@ -128,13 +131,30 @@ SOLUTIONS: Layout = {
 """Further variables of `/arcs` where the pieces are no closed forms."""
 
 
-def flags(names: Iterable[str | Enum]) -> dict[str, object]:
+COMMENTS: Mapping[str, str] = {
+    "branches": "State of each branch at the reference, and how far it reaches: beta_min is 0 and beta_max "
+    "inf where it is unbounded.",
+    "pieces": "Parts of the branches with one support, one number of unstable directions and monotone beta, "
+    "in order along each branch; beta_min is 0 and beta_max inf where unbounded.",
+    "special_points": "In order along each branch, with both of its ends; then the points at which two "
+    "branches, branch and landing_branch, have equal free energies.",
+    "arcs": "Points along the pieces in the direction of the branch, with both ends; a point where the phase "
+    "changes within a piece occurs once for each phase.",
+    "curves": "Of several states of one branch at one beta the one with fewest unstable directions; NaN, "
+    "support_size 0 and index -1 where the branch does not exist.",
+    "equilibrium": "Intervals on which one branch has the lowest free energy of all branches followed.",
+    "patterns": "One pattern per row.",
+}
+"""What a reader of each group has to know."""
+
+
+def flags(names: Iterable[str | Enum]) -> dict[str, Any]:
     """CF attributes of a variable that holds the positions of words in a list."""
     words = [str(name) for name in names]
     return {"flag_values": list(range(len(words))), "flag_meanings": " ".join(words)}
 
 
-FLAGS: Mapping[str, Mapping[str, object]] = {
+FLAGS: Mapping[str, Mapping[str, Any]] = {
     "kind": flags(PointKind),
     "beta_min_end": flags(PointKind),
     "beta_max_end": flags(PointKind),
@@ -148,19 +168,31 @@ FLAGS: Mapping[str, Mapping[str, object]] = {
 """Variables, in any group, whose integers stand for words."""
 
 
-def words_of(variable: xr.DataArray) -> list[str]:
-    """The words that the integers of a variable with CF flags stand for."""
-    attrs = variable.attrs
-    meanings = dict(zip(attrs["flag_values"], str(attrs["flag_meanings"]).split(), strict=True))
-    return [meanings[value] for value in variable.values.tolist()]
+def group(tree: xr.DataTree, name: str) -> xr.Dataset:
+    """One group of a tree on its own."""
+    return tree.children[name].to_dataset(inherit=False)
 
 
-def listed(variable: xr.DataArray) -> list[tuple[int, ...]]:
-    """The rows of a padded list of patterns without their padding."""
-    return [tuple(int(mu) for mu in row if mu != NOTHING) for row in variable.values]
+def columns(tree: xr.DataTree, name: str) -> dict[str, Any]:
+    """The variables of one group of a tree as arrays, and as lists of words and of tuples.
+
+    Words stand for integers with CF flags, tuples of patterns for rows of padded lists.
+    """
+    found: dict[str, Any] = {}
+    for key, variable in group(tree, name).variables.items():
+        values = variable.values.tolist()
+        if "flag_meanings" in variable.attrs:
+            attrs = variable.attrs
+            meanings = dict(zip(attrs["flag_values"], str(attrs["flag_meanings"]).split(), strict=True))
+            found[str(key)] = [meanings[value] for value in values]
+        elif key in _LISTS:
+            found[str(key)] = [tuple(mu for mu in row if mu != NOTHING) for row in values]
+        else:
+            found[str(key)] = variable.values
+    return found
 
 
-def holds_branches(data: xr.Dataset | xr.DataTree) -> bool:
+def holds_branches(data: xr.Dataset | xr.DataTree) -> TypeGuard[xr.DataTree]:
     """Whether the data are a tree of branches."""
     return isinstance(data, xr.DataTree) and "branches" in data.children
 
@@ -171,10 +203,10 @@ def check(tree: xr.DataTree) -> None:
     Checked are the version, the groups, and the names, dimensions and kinds of type of their variables.
     """
     schema.check_version(tree.attrs)
-    for group, layout in GROUPS.items():
-        if group not in tree.children:
-            raise InputError(f"the group {group} is missing: the tree of branches is incomplete")
-        dataset = tree[group].to_dataset()
-        further = SOLUTIONS if group == "arcs" and "unknown" in dataset else {}
+    for title, layout in GROUPS.items():
+        if title not in tree.children:
+            raise InputError(f"the group {title} is missing: the tree of branches is incomplete")
+        dataset = group(tree, title)
+        further = SOLUTIONS if title == "arcs" and "unknown" in dataset else {}
         for name, (dims, quantity) in (dict(layout) | dict(further)).items():
-            schema.check_variable(dataset, name, dims, quantity, where=f" of the group {group}")
+            schema.check_variable(dataset, name, dims, quantity, where=f" of the group {title}")

@@ -17,7 +17,7 @@ import zarr
 from zarr.codecs import ZstdCodec
 
 from hopfieldphase.core.errors import HopfieldPhaseError, InputError
-from hopfieldphase.data import attributes, schema
+from hopfieldphase.data import attributes, branch_schema, schema
 from hopfieldphase.data.files import replacing
 
 Labelled = xr.Dataset | xr.DataTree
@@ -26,7 +26,7 @@ _ZARR_METADATA = "zarr.json"
 
 
 def write(data: Labelled, path: str | os.PathLike[str]) -> None:
-    """Write a sweep, alone or as the root of a tree, replacing what an earlier call wrote there.
+    """Write a sweep, alone or as the root of a tree, or a tree of branches, replacing an earlier one there.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def write(data: Labelled, path: str | os.PathLike[str]) -> None:
             f"{target} ends in {target.suffix or 'nothing'}: give a name that ends in .zarr or .nc"
         )
     tree = data if isinstance(data, xr.DataTree) else xr.DataTree(data)
-    schema.check(tree.to_dataset())
+    _check(tree)
     # Replacing removes: never a folder of files that are no store.
     if target.is_dir() != (target.suffix == ".zarr") and target.exists():
         raise InputError(f"{target} is there and of another kind than its ending says: choose another name")
@@ -72,7 +72,7 @@ def open(path: str | os.PathLike[str]) -> Labelled:
     Returns
     -------
     xarray.Dataset or xarray.DataTree
-        The sweep; as the root of a tree where the file has further groups.
+        The sweep, as the root of a tree where the file has further groups; or the tree of branches.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def open(path: str | os.PathLike[str]) -> Labelled:
         else:
             raise InputError(f"{source} is neither a folder nor a file: give a .zarr folder or .nc file")
         tree = _each(tree, _decoded)
-        schema.check(tree.to_dataset())
+        _check(tree)
     except ImportError:
         raise
     except HopfieldPhaseError as error:
@@ -103,6 +103,14 @@ def open(path: str | os.PathLike[str]) -> Labelled:
             f"cannot read {source}: not a file of hopfieldphase, or damaged ({reason})"
         ) from error
     return tree if tree.children else tree.to_dataset()
+
+
+def _check(tree: xr.DataTree) -> None:
+    """Raise `InputError` unless the tree holds branches, or a sweep at its root."""
+    if branch_schema.holds_branches(tree):
+        branch_schema.check(tree)
+    else:
+        schema.check(tree.to_dataset())
 
 
 def _write_zarr(tree: xr.DataTree, path: Path) -> None:

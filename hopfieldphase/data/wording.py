@@ -3,7 +3,7 @@
 import math
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 WIDTH = 80
@@ -39,6 +39,11 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
         "minima": _minima(summary),
         "patterns": _patterns(summary["patterns"]),
     }
+    return section_lines(parts)
+
+
+def section_lines(parts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sentences under their labels, wrapped to `WIDTH` characters."""
     lines: list[str] = []
     for label, sentences in parts.items():
         for index, sentence in enumerate(sentences):

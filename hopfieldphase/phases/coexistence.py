@@ -244,7 +244,8 @@ def _bisected(
     known: dict[float, _Node] = {}
 
     def node(tau: float) -> _Node:
-        states = (first.at(1 / tau), second.at(1 / tau))
+        beta = min(max(1 / tau, low), high)
+        states = (first.at(beta), second.at(beta))
         energies = tuple(tau * state.free_energy for state in states)
         slopes = tuple(-float(tsallis_entropy(np.maximum(state.weights, 0), alpha)) for state in states)
         known[tau] = _Node(tau, (energies[0], energies[1]), (slopes[0], slopes[1]))
@@ -279,7 +280,9 @@ def _bisected(
     signs = sorted(
         (tau, math.copysign(1, point.gap)) for tau, point in known.items() if abs(point.gap) > noise
     )
-    return sorted([*roots, *_level_intervals(flat, signs)])
+    found = sorted([*roots, *_level_intervals(flat, signs)])
+    # 1/(1/β) may lie beside β.
+    return [(min(max(start, low), high), min(max(stop, low), high)) for start, stop in found]
 
 
 def _level_intervals(

@@ -27,6 +27,9 @@ DEFAULT_REALIZATIONS = 10
 Noise = Literal["gaussian", "unit"]
 Solver = Literal["auto", "gradient-descent", "fixed-point", "newton"]
 
+ALL = "all"
+"""Stands for the number of all that are found."""
+
 REQUIRED = object()
 """Stands for the default of an option that has none."""
 
@@ -67,6 +70,22 @@ def one_of(name: str, choices: tuple[str, ...]) -> BeforeValidator:
         if value is None or value in choices:
             return value
         raise InputError(f"{name} = {value!r} is unknown{_nearest(value, choices)}: use {', '.join(choices)}")
+
+    return BeforeValidator(check)
+
+
+def count_or_all(name: str) -> BeforeValidator:
+    """A whole number from 1 on, or `ALL`; digits as text are a number."""
+
+    def check(value: Any) -> int | str:
+        if value == ALL:
+            return ALL
+        try:
+            return whole_number(name, int(value) if isinstance(value, str) else value, 1)
+        except ValueError:
+            raise InputError(
+                f"{name} = {value!r} is neither a whole number >= 1 nor {ALL!r}: give one of them"
+            ) from None
 
     return BeforeValidator(check)
 
