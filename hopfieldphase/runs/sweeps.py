@@ -115,6 +115,7 @@ def sweep_beta(
 
 def warm_up(spec: SweepSpec) -> None:
     """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
+    np.empty((spec.patterns.M or 1, spec.patterns.d or 1))  # no memory for these: say so before compiling
     sweep(HopfieldModel(np.eye(2), spec.alpha), (1.0, 2.0), solver=spec.solver, polish=spec.polish, threads=1)
 
 
