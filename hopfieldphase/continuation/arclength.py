@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopfieldphase.continuation.corrector import Node, correct, node_at
+from hopfieldphase.continuation.corrector import Node, correct, mirrored, node_at
 from hopfieldphase.continuation.crossings import Event
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.equations import Equations, Vector
+from hopfieldphase.continuation.stepping import Steps, limits_of
 from hopfieldphase.continuation.switching import arms
-from hopfieldphase.continuation.walk import Steps, Track, limits_of, walk
+from hopfieldphase.continuation.walk import Track, walk
 from hopfieldphase.core.errors import InputError
 
 # States at one parameter value that differ by less (in scaled units) are one state.
@@ -193,7 +194,7 @@ def switch_curve(
     steps = steps or Steps()
     curves: list[Curve] = []
     for arm in arms(equations, node, point.multiplicity):
-        first = replace(node, tangent=_mirrored(node.y, arm), orientation=arm.orientation)
+        first = replace(node, tangent=mirrored(arm.tangent, arm.y - node.y), orientation=arm.orientation)
         track = walk(equations, [first, arm], limits, steps)
         curves.append(_curve(equations, Track([first], {}, point.kind), track))
     return tuple(curves)
@@ -249,15 +250,9 @@ def leave_barrier(
                 break
     if landed is None:
         return None
-    first = replace(landed, y=corner, tangent=_mirrored(corner, landed))
+    first = replace(landed, y=corner, tangent=mirrored(landed.tangent, landed.y - corner))
     track = walk(equations, [first, landed], limits_of(equations, p_min, p_max, requested), steps or Steps())
     return _curve(equations, Track([first], {}, CurvePointKind.START), track)
-
-
-def _mirrored(start: Vector, landed: Node) -> Vector:
-    """Tangent at the start of the circle that ends in a point with its tangent."""
-    chord = landed.y - start
-    return 2.0 * (chord @ landed.tangent) / (chord @ chord) * chord - landed.tangent
 
 
 def _curve(equations: Equations, back: Track, forward: Track) -> Curve:

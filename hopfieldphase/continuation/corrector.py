@@ -129,6 +129,11 @@ class Arc:
         return 0.5 * (low + high)
 
 
+def mirrored(tangent: Vector, chord: Vector) -> Vector:
+    """Tangent at the other end of the circle that has this tangent at one end of the chord."""
+    return 2.0 * float(chord @ tangent) / float(chord @ chord) * chord - tangent
+
+
 def belong_together(a: Node, b: Node) -> bool:
     """Whether b can follow a on one smooth curve: small turn, and a chord along both tangents."""
     if float(a.tangent @ b.tangent) < MAX_TURN_COSINE:

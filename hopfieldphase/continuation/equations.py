@@ -121,6 +121,7 @@ class Linearization:
         values, vectors = np.linalg.eigh(self.jacobian)
         coupled = np.abs(self.slope @ vectors) > COUPLED * math.sqrt(float(self.slope @ self.slope))
         kept = coupled | (np.abs(values) > NEUTRAL * self.size)
+        values[values == 0.0] = EPSILON * self.size
         self._regular = values[kept], vectors[:, kept]
         self.response = self.solve(self.slope)
 

@@ -42,7 +42,7 @@ def locate(equations: Equations, a: Node, b: Node) -> list[Event]:
     """
     events: list[Event] = []
     _singular_points(equations, a, b, events)
-    if not a.monitors.size:
+    if equations.barrier or not a.monitors.size:
         return events
     everything: list[Event] = []
     last = a

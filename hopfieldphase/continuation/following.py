@@ -16,7 +16,7 @@ from hopfieldphase.continuation.arclength import SAME_STATE, continue_curve, lea
 from hopfieldphase.continuation.branch import Branch, Vector
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.problems import FaceProblem, MotionProblem, state_at
-from hopfieldphase.continuation.walk import Steps
+from hopfieldphase.continuation.stepping import Steps
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel

@@ -12,7 +12,7 @@ from scipy.special import ellipe
 from hopfieldphase.continuation.arclength import continue_curve, continue_curves, switch_curve
 from hopfieldphase.continuation.curve import CurvePointKind as Kind
 from hopfieldphase.continuation.equations import Problem
-from hopfieldphase.continuation.walk import Steps
+from hopfieldphase.continuation.stepping import Steps
 from hopfieldphase.core.errors import InputError
 
 ROUNDING = 1e-14
