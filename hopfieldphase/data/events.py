@@ -48,10 +48,10 @@ def kappa_tree(sweeps: KappaSweep | Sequence[KappaSweep], options: Mapping[str, 
     Returns
     -------
     xarray.DataTree
-        The root is the dataset of `build.sweep_dataset` with M(κ) as the coordinate `M` and with `jump_M`, the
-        M of the last jump on the way to each value. The group `/events` holds all events, in the order of the
-        realizations, up before down, and along each sweep (`COLUMNS`). Three of its variables have names of
-        coordinates of the root, so take it as ``tree["events"].to_dataset(inherit=False)``.
+        The root is the dataset of `build.sweep_dataset`, with M(κ) as the coordinate `M` and with `jump_M`,
+        the M of the last jump on the way to each value. The group `/events` holds all events (`COLUMNS`), by
+        realization, up before down, along each sweep. Some of its variables have names of coordinates of the
+        root, so take it as ``tree["events"].to_dataset(inherit=False)``.
 
     Raises
     ------
