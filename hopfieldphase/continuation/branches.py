@@ -94,9 +94,8 @@ def follow(model: HopfieldModel, x: Any, beta: float, betas: Any = None) -> Bran
     Examples
     --------
     >>> import hopfieldphase as hp
-    >>> from hopfieldphase.continuation.branches import follow
     >>> model = hp.HopfieldModel(hp.patterns.two_keys(0.5, d=4), scale=1.0)
-    >>> pair = follow(model, model.patterns.mean(axis=0), 2.0)
+    >>> pair = hp.follow(model, model.patterns.mean(axis=0), 2.0)
     >>> pair.ends[1].label, round(pair.upper, 12), pair.at(3.0).support
     ('spinodal', 4.0, (0, 1))
     """
@@ -141,6 +140,14 @@ def branches(
     ------
     InputError
         If β₀ lies outside the range, `top` is not positive, or no minimum is found.
+
+    Examples
+    --------
+    >>> import hopfieldphase as hp
+    >>> model = hp.HopfieldModel(hp.patterns.clustered(100, 64))
+    >>> found = hp.branches(model, at=290.0, betas=(20.0, 400.0), top=3)
+    >>> [(branch.at(290.0).support, branch.ends[0].label) for branch in found]
+    [((0,), 'enters:56'), ((1,), 'enters:53'), ((2,), 'enters:86')]
     """
     at = inverse_temperature(at)
     lower, upper, requested = _range(model, at, betas)

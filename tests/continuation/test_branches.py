@@ -5,6 +5,8 @@ import pytest
 
 from hopfieldphase.continuation.branch import PointKind
 from hopfieldphase.continuation.branches import branches, follow
+from hopfieldphase.continuation.following import follow_arclength
+from hopfieldphase.continuation.sweep import sweep
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.patterns import clustered, equicorrelated
@@ -71,6 +73,62 @@ def test_without_a_range_the_exact_tracer_goes_to_zero_and_infinity():
     branch = follow(model, model.patterns[0], 4.0)
     assert branch.ends[1].kind is PointKind.UNBOUNDED
     assert np.isinf(branch.upper)
+
+
+UP, DOWN = 0, 1
+
+
+@pytest.mark.parametrize("realization", range(2))
+def test_sweeps_jump_where_branches_end(realization):
+    jumps_at_ends(realization)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("realization", range(2, 10))
+def test_sweeps_jump_where_branches_end_in_every_realization(realization):
+    jumps_at_ends(realization)
+
+
+def jumps_at_ends(realization):
+    """Step by step: within a branch a sweep stays on it, beyond its end it is where the landing state leads.
+
+    At a spinodal both senses of the soft direction are open, and the sweep may take the other one.
+    """
+    model = HopfieldModel(clustered(100, 64, realization=realization), alpha=2.0)
+    result = sweep(model, BETAS, keep_states=True)
+    checked = 0
+    for direction, step in ((UP, 1), (DOWN, -1)):
+        for n in range(BETAS.size)[::step][:-1]:
+            here, there = BETAS[n], BETAS[n + step]
+            state = result.state[direction, n + step]
+            support = tuple(np.flatnonzero(model.weights(state, there)).tolist())
+            branch = follow(model, result.state[direction, n], here, [here, there])
+            end = branch.ends[1 if step > 0 else 0]
+            if not end.is_jump:
+                assert not result.jumped[direction, n + step]
+                assert branch.at(there).support == support
+                continue
+            if end.kind is PointKind.ENTERS:
+                beyond = follow(model, end.landing.x, end.landing.beta)
+                if beyond.lower <= there <= beyond.upper:
+                    assert beyond.at(there).support == support
+                    checked += 1
+    assert checked > 0
+
+
+def test_arclength_follows_the_exact_branch():
+    """Same branch by the method for other α: states to 1e-9, events where they are."""
+    model = HopfieldModel(clustered(20, 12, clusters=3, seed=4), alpha=2.0)
+    exact = follow(model, model.patterns.mean(axis=0) / np.sqrt(12), 12.0, [8.0, 40.0])
+    stepped = follow_arclength(model, exact.at(12.0).x, 12.0, 8.0, 40.0)
+    kinks = [point for point in exact.special_points if point.goes_on]
+    assert len(kinks) > 1
+    stable = [piece for piece in stepped.pieces if piece.index == 0]
+    for beta in np.linspace(exact.lower, min(exact.upper, max(piece.upper for piece in stable)), 25):
+        np.testing.assert_allclose(stepped.at(beta).x, exact.at(beta).x, atol=1e-9)
+    found = {(point.label, round(point.parameter, 6)) for point in stepped.special_points}
+    for point in kinks:
+        assert (point.label, round(point.parameter, 6)) in found
 
 
 def test_bad_input(model):
