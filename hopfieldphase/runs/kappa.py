@@ -92,8 +92,9 @@ def sweep_kappa(
 
     Examples
     --------
-    >>> import hopfieldphase as hp
-    >>> ds = hp.sweep_kappa(hp.patterns.sequence("clustered", d=48), "0.06:0.16:0.02")
+    >>> from hopfieldphase.patterns import sequence
+    >>> from hopfieldphase.runs.kappa import sweep_kappa
+    >>> ds = sweep_kappa(sequence("clustered", d=48), "0.06:0.16:0.02")
     >>> ds["M"].values.tolist()
     [18, 47, 122, 317, 829, 2165]
     """
@@ -195,9 +196,7 @@ def _common_source(sequences: Sequence[PatternSequence]) -> dict[str, Any]:
         raise InputError("no sequence of patterns was given: a sweep needs at least one")
     first = sequences[0]
     if not isinstance(first, PatternSequence):
-        raise InputError(
-            f"a {type(first).__name__} is not a sequence of patterns: use patterns.sequence(...)"
-        )
+        raise InputError(f"{type(first).__name__} is no sequence of patterns: use patterns.sequence(name, d)")
     arguments = inspect.signature(getattr(patterns, first.name)).parameters.values()
     options = {argument.name: argument.default for argument in arguments} | first.params
     for i, row in enumerate(sequences):
