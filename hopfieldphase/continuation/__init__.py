@@ -1,0 +1,1 @@
+"""Follow minima and other solutions through a parameter: sweeps, branches, curves."""
