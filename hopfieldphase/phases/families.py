@@ -39,6 +39,9 @@ class Family:
     alpha: float | None
     domain: tuple[float, float]
     scale: float | None = None
+    _known: dict[str, tuple[float, tuple[Matrix, Matrix]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         if self.alpha is not None and not tsallis_index(self.alpha) < math.inf:
@@ -74,15 +77,23 @@ class Family:
         return 1.0 if self.alpha is None else 0.0
 
     def gram(self, y: float) -> Matrix:
-        """Gram matrix G = s² Ξ Ξᵀ at y, shape (M, M)."""
-        xi = self.patterns(y)
-        return self._scale_squared(xi) * (xi @ xi.T)
+        """Gram matrix G = s² Ξ Ξᵀ at y, shape (M, M); not to be written to."""
+        return self._grams(y)[0]
 
     def gram_rate(self, y: float) -> Matrix:
-        """Its derivative dG/dy, shape (M, M)."""
-        xi, rate = self.patterns(y), self.rate(y)
-        product = rate @ xi.T
-        return self._scale_squared(xi) * (product + product.T)
+        """Its derivative dG/dy, shape (M, M); not to be written to."""
+        return self._grams(y)[1]
+
+    def _grams(self, y: float) -> tuple[Matrix, Matrix]:
+        """Both, kept for the last value of y: along a line it is asked for many times."""
+        last, grams = self._known.get("last", (math.nan, None))
+        if grams is None or last != y:
+            xi = self.patterns(y)
+            product = self.rate(y) @ xi.T
+            square = self._scale_squared(xi)
+            grams = (square * (xi @ xi.T), square * (product + product.T))
+            self._known["last"] = (y, grams)
+        return grams
 
     def _scale_squared(self, xi: Matrix) -> float:
         return 1.0 / xi.shape[1] if self.scale is None else self.scale**2

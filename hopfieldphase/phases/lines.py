@@ -36,7 +36,7 @@ VANISHING = 1e-7
 """Conditions below this at the start of a line vanish identically: two lines that coincide."""
 
 _MAX_PIECES = 64
-_STEPS = Steps(largest=0.05, limit=1000)
+_STEPS = Steps(first=0.05, largest=0.05, limit=1000)
 # Parts of the range of y at which a line is met beyond a corner: the first at which it exists.
 _DEPARTURES = (1e-6, 1e-8)
 # How far from the corner, in units of the state, it may be met.

@@ -49,8 +49,8 @@ class Charted:
     dlog_alpha: Vector
 
 
-def charted(u: Vector, alpha: float, chart: Chart) -> Charted:
-    """Evaluate a chart at its unknowns, elementwise; also at complex ones, for differentiation."""
+def charted(u: Vector, alpha: float, chart: Chart, in_alpha: bool = False) -> Charted:
+    """Evaluate a chart at its unknowns, elementwise; the derivatives in α are zero without `in_alpha`."""
     a = alpha - 1.0
     zero, one = np.zeros_like(u), np.ones_like(u)
     if chart == "weights":
@@ -61,10 +61,11 @@ def charted(u: Vector, alpha: float, chart: Chart) -> Charted:
         ln = np.log(safe)
         t = a * ln
         log = ln * _ratio(t) if abs(a) < 0.5 else (sign * np.where(size == 0, 0.0, safe**a) - 1.0) / a
-        log_alpha = ln**2 * _phi(t)
         dlog = size ** (a - 1.0)
         ddlog = sign * (a - 1.0) * safe ** (a - 2.0)
-        return Charted(u, one, zero, zero, zero, log, dlog, ddlog, log_alpha, dlog * ln)
+        if not in_alpha:
+            return Charted(u, one, zero, zero, zero, log, dlog, ddlog, zero, zero)
+        return Charted(u, one, zero, zero, zero, log, dlog, ddlog, ln**2 * _phi(t), dlog * ln)
     s = a * u
     # Continued as an even function through p = 0, for 1 < α < 2: p'' then has no jump.
     below = np.real(1.0 + s) < 0
@@ -75,6 +76,8 @@ def charted(u: Vector, alpha: float, chart: Chart) -> Charted:
     p = np.exp(ln)
     dp = sign * np.exp((1.0 - a) * ln)
     ddp = (1.0 - a) * np.exp((1.0 - 2.0 * a) * ln)
+    if not in_alpha:
+        return Charted(p, dp, ddp, zero, zero, u, one, zero, zero, zero)
     ln_alpha = u**2 * _chi(s)
     dp_alpha = dp * (-ln + (1.0 - a) * ln_alpha)
     return Charted(p, dp, ddp, p * ln_alpha, dp_alpha, u, one, zero, zero, zero)
@@ -157,7 +160,8 @@ class Stationarity:
 
     def chart_at(self, u: Vector, y: float) -> Charted:
         """Weights of the classes and their derivatives."""
-        return charted(u[:-1], self.family.alpha_at(y), self.chart)
+        family = self.family
+        return charted(u[:-1], family.alpha_at(y), self.chart, in_alpha=family.alpha is None)
 
     def jet(self, u: Vector, tau: float, y: float) -> Jet:
         """Residual and first derivatives in u, τ and y."""

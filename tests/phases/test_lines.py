@@ -275,7 +275,10 @@ def test_lines_of_general_patterns_end_branches_at_other_noise(alpha, kinks):
         model = family.model(float(piece.y[row]))
 
         def distance(x, beta, model=model, target=float(piece.beta[row])):
-            ends = follow(model, x, beta, betas).special_points
+            try:
+                ends = follow(model, x, beta, betas).special_points
+            except InputError:  # too close to the critical point to tell a minimum
+                return math.inf
             return min(abs(end.parameter / target - 1) for end in ends)
 
         assert any(distance(*beside) <= INDEPENDENT for beside in states_beside(piece, row, model))
