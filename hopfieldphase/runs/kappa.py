@@ -1,6 +1,7 @@
 """Sweeps in the memory load as labelled results: all realizations and directions over threads."""
 
 import inspect
+import math
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,24 +10,34 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from hopfieldphase.continuation.kappa import join, most_patterns, pattern_counts, pattern_facts
+from hopfieldphase.continuation.kappa import (
+    KappaSweep,
+    join,
+    kappa_sweep,
+    most_patterns,
+    pattern_counts,
+    pattern_facts,
+)
 from hopfieldphase.continuation.load import DOWN, UP, Trail, follow_load
 from hopfieldphase.continuation.starts import continues
 from hopfieldphase.core import patterns
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.core.patterns import PatternSequence
+from hopfieldphase.core.patterns import PatternSequence, sequence
 from hopfieldphase.data.events import kappa_tree
 from hopfieldphase.kernels.threads import thread_count
 from hopfieldphase.model import HopfieldModel
+from hopfieldphase.runs.kappa_spec import DEFAULT_KAPPAS, KappaSpec
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.solvers.options import solver_options
 
+_OPTIONS = ("start_up", "start_down", "solver", "tol", "polish", "keep_states")
+
 
 def sweep_kappa(
-    sequences: PatternSequence | Sequence[PatternSequence],
-    kappas: str | float | Iterable[float],
+    sequences: PatternSequence | Sequence[PatternSequence] | KappaSpec,
+    kappas: str | float | Iterable[float] = DEFAULT_KAPPAS,
     beta: float = 180.0,
     alpha: float = 2.0,
     *,
@@ -48,10 +59,10 @@ def sweep_kappa(
 
     Parameters
     ----------
-    sequences : PatternSequence or sequence of PatternSequence
-        One sequence of patterns, or several, which are the realizations of one study: they differ in their
-        seed or realization only.
-    kappas : str or array, shape (n,)
+    sequences : PatternSequence, sequence of PatternSequence, or KappaSpec
+        One sequence of patterns; several, which are the realizations of one study and differ in their seed or
+        realization only; or a spec, which brings all further options with it.
+    kappas : str or array, shape (n,), default "0.06:0.19:0.005"
         Strictly ascending, positive; `start:stop:step` (stop included when hit) or a comma list as text.
     beta : float, default 180.0
         Inverse temperature β > 0.
@@ -83,7 +94,8 @@ def sweep_kappa(
     ------
     InputError
         If the grid, β, α, a start, an option or a number of threads lies outside its domain, if the largest M
-        exceeds the memory, or if the sequences differ in more than their randomness.
+        exceeds the memory, if the sequences differ in more than their randomness, or if options are given
+        next to a spec.
 
     Notes
     -----
@@ -105,8 +117,8 @@ def sweep_kappa(
 
 
 def sweep_kappa_tree(
-    sequences: PatternSequence | Sequence[PatternSequence],
-    kappas: str | float | Iterable[float],
+    sequences: PatternSequence | Sequence[PatternSequence] | KappaSpec,
+    kappas: str | float | Iterable[float] = DEFAULT_KAPPAS,
     beta: float = 180.0,
     alpha: float = 2.0,
     *,
@@ -128,15 +140,75 @@ def sweep_kappa_tree(
     xarray.DataTree
         See `hopfieldphase.data.events.kappa_tree`.
     """
+    given = {"start_up": start_up, "start_down": start_down, "solver": solver, "tol": tol, "polish": polish,
+             "keep_states": keep_states}  # fmt: skip
+    study = {"alpha": alpha, "beta": beta}
+    if isinstance(sequences, KappaSpec):
+        _refuse_options({"kappas": kappas} | study | given)
+        return _sweep_spec(sequences, threads, progress)
     rows = [sequences] if isinstance(sequences, PatternSequence) else list(sequences)
     source = _common_source(rows)
     grid = parse_grid(kappas, "kappas")
+    sweeps = _sweep_rows(rows, grid, beta, alpha, given, threads, progress)
+    single = isinstance(sequences, PatternSequence)
+    return kappa_tree(
+        sweeps[0] if single else sweeps,
+        {name: float(value) for name, value in study.items()} | source | given | _shape(grid, rows[0].d),
+    )
+
+
+def warm_up_kappa(spec: KappaSpec) -> None:
+    """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
+    pattern_counts(spec.kappas, spec.patterns.d or 1)  # no memory for these: say so before compiling
+    twice = HopfieldModel(np.concatenate([np.eye(2), np.eye(2)]), spec.alpha)  # the third pattern is an event
+    kappa_sweep(
+        twice, (0.4, 0.7), 1.0, start_up="pattern:0", solver=spec.solver, polish=spec.polish, threads=1
+    )
+
+
+def _sweep_spec(spec: KappaSpec, threads: int | None, progress: Progress | None) -> xr.DataTree:
+    options = spec.model_dump(exclude_none=True, exclude={"patterns"})
+    source = spec.patterns.model_dump(exclude_none=True)
+    arguments = {name: value for name, value in source.items() if name != "generator"}
+    rows = [
+        sequence(str(spec.patterns.generator), realization=k, **arguments)
+        for k in range(spec.realizations or 1)
+    ]
+    given = {name: options.get(name) for name in _OPTIONS}
+    sweeps = _sweep_rows(rows, spec.kappas, spec.beta, spec.alpha, given, threads, progress)
+    return kappa_tree(sweeps, options | source | given | _shape(spec.kappas, rows[0].d))
+
+
+def _shape(grid: Sequence[float], d: int) -> dict[str, Any]:
+    return {"kappas": format_grid(grid), "scale": 1 / math.sqrt(d)}
+
+
+def _refuse_options(options: dict[str, Any]) -> None:
+    """Raise `InputError` for an option that is not left at its default."""
+    parameters = inspect.signature(sweep_kappa_tree).parameters
+    for name, value in options.items():
+        default = parameters[name].default
+        if not (isinstance(value, type(default)) and value == default):
+            raise InputError(
+                f"{name} is given next to a spec, which holds all options: change it in the spec"
+            )
+
+
+def _sweep_rows(
+    rows: Sequence[PatternSequence],
+    grid: Sequence[float],
+    beta: float,
+    alpha: float,
+    given: dict[str, Any],
+    threads: int | None,
+    progress: Progress | None,
+) -> list[KappaSweep]:
+    """Sweep every realization, up and down, each direction a task of its own."""
     axis, counts = pattern_counts(grid, rows[0].d)
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
-    starts = (start_up, start_down)
+    starts = (given["start_up"], given["start_down"])
     follows = continues(starts)
-    given = {"solver": solver, "tol": tol, "polish": polish}
-    options = solver_options(solver, tol, None, polish, np.float64)
+    options = solver_options(given["solver"], given["tol"], None, given["polish"], np.float64)
     # A sweep that begins where the other one ends is part of its task.
     ways = [(DOWN, UP) if follows[UP] else (UP, DOWN)] if any(follows) else [(UP,), (DOWN,)]
     stored = [_Stored(row, int(counts[-1]), alpha, users=len(ways)) for row in rows]
@@ -148,7 +220,7 @@ def sweep_kappa_tree(
             found: list[Trail] = []
             for way in ways[part]:
                 start = found[0].last if follows[way] else starts[way]
-                found.append(follow_load(model, counts, beta, way, start, options, keep_states))
+                found.append(follow_load(model, counts, beta, way, start, options, given["keep_states"]))
                 trails[realization][way] = found[-1]
 
     total = 2 * len(rows)
@@ -156,15 +228,10 @@ def sweep_kappa_tree(
     # Every sweep holds arrays as large as its patterns.
     at_once = max(2 * most_patterns(rows[0].d) // int(counts[-1]), 1)
     run_tasks(task, len(rows) * len(ways), min(thread_count(threads), at_once), tell)
-    sweeps = [
+    return [
         join(axis, counts, (trail[UP], trail[DOWN]), starts, row.facts)
         for trail, row in zip(trails, stored, strict=True)
     ]
-    study = {"alpha": alpha, "beta": beta, "kappas": format_grid(grid), "scale": rows[0].d ** -0.5}
-    return kappa_tree(
-        sweeps[0] if isinstance(sequences, PatternSequence) else sweeps,
-        study | source | given | {"keep_states": keep_states},
-    )
 
 
 class _Stored:

@@ -70,7 +70,7 @@ def resolve(spec: SweepSpec) -> SweepSpec:
     if not source.is_data or (spec.betas is not None and (source.path is None or source.sha256)):
         return spec
     stored = make_patterns(source)
-    spec.check_starts(len(stored))
+    spec.check_starts(len(stored), len(stored))
     if source.path is not None:
         source = source.model_copy(update={"sha256": digest(stored)})
     betas = spec.betas or suggest_betas(stored, spec.alpha)

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
@@ -120,6 +120,8 @@ class PatternSpec(Spec):
     digest of a file is that of its numbers, wherever the file lies and whatever its format.
     """
 
+    sources: ClassVar[dict[str, dict[str, Any]]] = SOURCES
+
     generator: Annotated[str | None, one_of("generator", GENERATORS)] = None
     path: str | None = None
     sha256: str | None = None
@@ -143,8 +145,10 @@ class PatternSpec(Spec):
         source = given.pop("generator", GENERATORS[0] if "path" not in given else None)
         if source not in (None, *GENERATORS):
             return options
-        taken = SOURCES[source or "file"]
         shown = "patterns from a file" if source is None else f"{source} patterns"
+        taken = cls.sources.get(source or "file")
+        if taken is None:
+            raise InputError(f"{shown} do not serve here: use {', '.join(cls.sources)}")
         if source is not None and "path" in given:
             raise InputError(f"both a generator ({source}) and a pattern file are given: choose one of them")
         for name in given:
@@ -224,15 +228,9 @@ class StudySpec(Spec):
         return Path("runs") / f"{self.study}-{self.fingerprint[:8]}"
 
 
-class SweepSpec(StudySpec):
-    """One sweep in the inverse temperature, up and down, with every option resolved.
+class FollowSpec(StudySpec):
+    """What sweeps in any parameter have in common: realizations, starts, and how minima are found."""
 
-    `betas` may be given as text (`runs.ranges`); without it generators get `DEFAULT_BETAS`, while for
-    digits and files it stays None until `runs.sweeps.resolve` suggests a range from the data.
-    """
-
-    study: Annotated[str, one_of("study", ("sweep-beta",))] = "sweep-beta"
-    betas: tuple[float, ...] | None = None
     realizations: Annotated[int | None, whole("realizations", 1)] = None
     start_up: Annotated[str, _start("start_up")] = "mean"
     start_down: Annotated[str, _start("start_down")] = "pattern:0"
@@ -241,6 +239,41 @@ class SweepSpec(StudySpec):
     polish: bool = True
     keep_states: bool = False
     device: Annotated[Literal["cpu"], one_of("device", ("cpu",))] = "cpu"
+
+    @model_validator(mode="after")
+    def _follow(self) -> Self:
+        random = self.patterns.is_random
+        if self.realizations is None:
+            object.__setattr__(self, "realizations", DEFAULT_REALIZATIONS if random else 1)
+        elif self.realizations > 1 and not random:
+            raise InputError(
+                f"realizations = {self.realizations}, but these patterns have no randomness: leave it at 1"
+            )
+        if self.start_up == self.start_down == "continue":
+            raise InputError(
+                "start_up and start_down are both 'continue': one of them needs a start of its own, like mean"
+            )
+        return self
+
+    def check_starts(self, M_up: int, M_down: int) -> None:
+        """Raise `InputError` where a start names a pattern that its sweep does not begin with."""
+        starts = (("start_up", self.start_up, M_up), ("start_down", self.start_down, M_down))
+        for name, start, M in starts:
+            if int(start.partition(":")[2] or 0) >= M:
+                raise InputError(
+                    f"{name} = {start}, but there are {M} patterns: use pattern:0 to pattern:{M - 1}"
+                )
+
+
+class SweepSpec(FollowSpec):
+    """One sweep in the inverse temperature, up and down, with every option resolved.
+
+    `betas` may be given as text (`runs.ranges`); without it generators get `DEFAULT_BETAS`, while for
+    digits and files it stays None until `runs.sweeps.resolve` suggests a range from the data.
+    """
+
+    study: Annotated[str, one_of("study", ("sweep-beta",))] = "sweep-beta"
+    betas: tuple[float, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -251,36 +284,16 @@ class SweepSpec(StudySpec):
 
     @model_validator(mode="after")
     def _resolve(self) -> Self:
-        random = self.patterns.is_random
-        if self.realizations is None:
-            object.__setattr__(self, "realizations", DEFAULT_REALIZATIONS if random else 1)
-        elif self.realizations > 1 and not random:
-            raise InputError(
-                f"realizations = {self.realizations}, but these patterns have no randomness: leave it at 1"
-            )
         if self.betas is None and not self.patterns.is_data:
             object.__setattr__(self, "betas", parse_grid(DEFAULT_BETAS))
-        if self.start_up == self.start_down == "continue":
-            raise InputError(
-                "start_up and start_down are both 'continue': one of them needs a start of its own, like mean"
-            )
         if self.patterns.M is not None:
-            self.check_starts(self.patterns.M)
+            self.check_starts(self.patterns.M, self.patterns.M)
         return self
 
     @property
     def is_resolved(self) -> bool:
         """Whether the grid and the digest of a pattern file are known."""
         return super().is_resolved and self.betas is not None
-
-    def check_starts(self, M: int) -> None:
-        """Raise `InputError` where a start state names a pattern that M patterns do not have."""
-        for name, start in (("start_up", self.start_up), ("start_down", self.start_down)):
-            index = int(start.partition(":")[2] or 0)
-            if index >= M:
-                raise InputError(
-                    f"{name} = {start}, but there are {M} patterns: use pattern:0 to pattern:{M - 1}"
-                )
 
 
 def _canonical(value: Any) -> Any:
