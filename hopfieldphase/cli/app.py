@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hopfieldphase import __version__
-from hopfieldphase.cli import bench, info, sweep, validate
+from hopfieldphase.cli import bench, critical, info, sweep, validate
 from hopfieldphase.cli.console import write_line
 from hopfieldphase.cli.options import Command, Group
 
@@ -37,6 +37,9 @@ def options(
 
 
 app.add_typer(sweep.app, name="sweep")
+app.command("critical", cls=Command, short_help="List the critical points of one set of patterns.")(
+    critical.critical
+)
 app.command("validate", cls=Command, short_help="Check every closed form against independent numerics.")(
     validate.validate
 )
