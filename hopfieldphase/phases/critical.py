@@ -34,6 +34,8 @@ REACH = 64.0
 
 # An interval of equal energies that is longer than this, relative to β, is no crossing.
 _POINT = 1e-6
+# Relative length below which a stretch of stable states is none.
+_NO_LENGTH = 1e-9
 _OPEN = (PointKind.RANGE, PointKind.UNBOUNDED)
 
 
@@ -306,6 +308,8 @@ def _ends(followed: list[Branch], distance: float | None) -> tuple[CriticalPoint
         }
         seen: set[tuple[float, PointKind]] = set()
         for stretch in stable_stretches(branch):
+            if stretch.upper <= stretch.lower * (1 + _NO_LENGTH):
+                continue  # a flat edge, all of it at one β (α = 3)
             for point, rising in ((stretch.lower_event, False), (stretch.upper_event, True)):
                 if point.kind in _OPEN or (point.parameter, point.kind) in seen:
                     continue
