@@ -66,9 +66,12 @@ def verify(problem, beta, theta, work):
     for mu in range(z.size):
         if p[mu] > 0.0:
             size = max(size, abs(z[mu]))
+    # α > 2: a gap to θ is a small power of the weight, and tells a tie only where it drowns in rounding
+    closest = TIE * size if alpha == 2.0 else 64.0 * EPSILON * size
     tied = False
     for mu in range(z.size):
-        tied = tied or abs(z[mu] - theta) <= TIE * size
+        gap = z[mu] - theta
+        tied = tied or (-TIE * size <= gap <= (closest if p[mu] > 0.0 else 0.0))
     if not tied:
         return (CONVERGED if curvature > FLAT else SADDLE_NOT_ESCAPED), curvature, curvature
     if alpha > 2.0:
