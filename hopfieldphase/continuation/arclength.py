@@ -12,15 +12,19 @@ from hopfieldphase.continuation.corrector import Node, correct, mirrored, node_a
 from hopfieldphase.continuation.crossings import Event
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.equations import Equations, Vector
-from hopfieldphase.continuation.stepping import Steps, limits_of
+from hopfieldphase.continuation.stepping import Limits, Steps, limits_of
 from hopfieldphase.continuation.switching import arms
 from hopfieldphase.continuation.walk import Track, walk
 from hopfieldphase.core.errors import InputError
 
 # States at one parameter value that differ by less (in scaled units) are one state.
 SAME_STATE = 1e-8
-# Distances (in scaled units) at which a curve is met beyond a corner: the first that stays inside the domain.
-DEPARTURES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+# Distances (in scaled units) at which a curve is met beyond a corner: the last up to which nothing happens.
+DEPARTURES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+# The way to the curve, over the distance, grows by no more than this from one to the next, and at first is no
+# more than that: otherwise another curve is met.
+MAX_STRETCH = 3.0
+FIRST_STRETCH = 1e4
 
 
 def continue_curve(
@@ -206,7 +210,6 @@ def leave_barrier(
     p0: float,
     opening: tuple[int, ...],
     towards: tuple[Vector, float],
-    index: int | None,
     *,
     p_min: float,
     p_max: float,
@@ -226,8 +229,6 @@ def leave_barrier(
     towards : tuple of ndarray, shape (n,), and float
         The gradient of their sum in x and p. The curve may have a corner at the start: it is met on planes
         across this direction.
-    index : int or None
-        The index of the curve beyond the barrier: the nearest point is taken where no farther one has it.
     p_min, p_max, requested, steps
         As in `continue_curve`.
 
@@ -240,19 +241,32 @@ def leave_barrier(
     corner = equations.scaled(x0, p0)
     normal = np.append(towards[0] * equations.state_scale, towards[1] * equations.parameter_scale)
     normal /= math.sqrt(float(normal @ normal))
+    limits = limits_of(equations, p_min, p_max, requested)
     landed: Node | None = None
+    reached = FIRST_STRETCH
     for distance in DEPARTURES:
         found = correct(equations, corner + distance * normal, normal)
         node = None if found is None else node_at(equations, found, found[0] - corner)
-        if node and (node.monitors >= 0.0).all() and node.monitors[list(opening)].min() > 0.0:
-            landed = node
-            if index in (None, node.index):
-                break
+        if node is None or not _opens(node, opening, limits):
+            continue
+        away = math.sqrt(float((node.y - corner) @ (node.y - corner)))
+        rising = float(node.tangent[-1]) > 0.0
+        if away > MAX_STRETCH * reached * distance or (
+            landed is not None and (node.index, rising) != (landed.index, float(landed.tangent[-1]) > 0.0)
+        ):
+            break
+        landed, reached = node, away / distance
     if landed is None:
         return None
     first = replace(landed, y=corner, tangent=mirrored(landed.tangent, landed.y - corner))
-    track = walk(equations, [first, landed], limits_of(equations, p_min, p_max, requested), steps or Steps())
+    track = walk(equations, [first, landed], limits, steps or Steps())
     return _curve(equations, Track([first], {}, CurvePointKind.START), track)
+
+
+def _opens(node: Node, opening: tuple[int, ...], limits: Limits) -> bool:
+    """Whether a point lies in the range and inside all barriers, some of them strictly."""
+    inside = bool((node.monitors >= 0.0).all()) and float(node.monitors[list(opening)].min()) > 0.0
+    return inside and limits.low <= float(node.y[-1]) <= limits.high
 
 
 def _curve(equations: Equations, back: Track, forward: Track) -> Curve:

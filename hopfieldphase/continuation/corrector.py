@@ -23,6 +23,8 @@ INVERSE_ITERATIONS = 4
 # Two neighbouring points belong to one curve when their tangents and their chord agree to this much.
 MAX_TURN_COSINE = math.cos(0.6)
 MAX_CHORD_DEFECT = 0.05
+# How far points may shift on a stretch along which F_x is singular, or where it begins and ends.
+MAX_SHIFT = 1e-3
 
 
 @dataclass(frozen=True, eq=False, slots=True)

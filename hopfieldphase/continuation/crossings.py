@@ -17,10 +17,10 @@ from hopfieldphase.continuation.equations import Equations, Matrix
 from hopfieldphase.continuation.roots import find_root
 from hopfieldphase.continuation.switching import crossing_kind
 
-# Distance (in scaled units) between the two neighbours.
+# Largest distance (in scaled units) between the two neighbours.
 SINGULAR_ARC = 1e-3
-# What rounding at that distance and interpolation leave.
-SINGULAR_PRECISION = 1e-12
+# Rounding of a point, divided by its distance from the singularity.
+ROUNDING = 1e-15
 # What has fallen to this part of its value at the neighbours vanishes, and vanishes together.
 TOGETHER = 1e-6
 
@@ -147,7 +147,8 @@ def _event(
 
     Both neighbours are taken at equal distances, so that neither of them is spoiled by the singularity.
     """
-    half = 0.5 * SINGULAR_ARC / arc.length
+    width = min(SINGULAR_ARC, arc.length)
+    half = 0.5 * width / arc.length
     left, right = (_sharpened(equations, arc, place) for place in (u - half, u + half))
     if not belong_together(left, right):
         raise StepTooLong
@@ -162,7 +163,7 @@ def _event(
         tangent=fine.direction(u),
         index=int(np.count_nonzero((values.real < 0.0) & ~vanishing)),
         monitors=equations.monitors(fine.point(u)),
-        error=max(left.error, right.error, SINGULAR_PRECISION),
+        error=max(left.error, right.error, ROUNDING / width),
         singular=True,
     )
     if np.abs(values[vanishing].imag).max(initial=0.0) > TOGETHER * np.abs(values).max():

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hopfieldphase.continuation.corrector import Arc, Node, node_at_parameter, node_on_arc
+from hopfieldphase.continuation.corrector import MAX_SHIFT, Arc, Node, node_at_parameter, node_on_arc
 from hopfieldphase.continuation.equations import Equations, Vector
 from hopfieldphase.core.errors import InputError
 
@@ -200,8 +200,10 @@ def _on_arc(arc: Arc, node: Node, q: float) -> bool:
     """Whether a point at the scaled parameter q is the one that the arc leads to, not one on another arm."""
     guess = arc.point(arc.fraction_at(q))
     aside = node.y - guess
-    ends = min(float((y - guess) @ (y - guess)) for y in (arc.start.y, arc.stop.y))
-    return float(aside @ aside) <= MAX_ASIDE**2 * ends
+    limit = MAX_ASIDE**2 * min(float((y - guess) @ (y - guess)) for y in (arc.start.y, arc.stop.y))
+    if arc.start.singular or arc.stop.singular:
+        limit = max(limit, MAX_SHIFT**2)
+    return float(aside @ aside) <= limit
 
 
 def _interpolated(equations: Equations, arc: Arc, q: float) -> Node:

@@ -53,14 +53,14 @@ def locate(equations: Equations, a: Node, b: Node) -> list[Event]:
 
 
 def _singular_points(equations: Equations, a: Node, b: Node, events: list[Event]) -> None:
-    if not belong_together(a, b):
-        raise StepTooLong
     arc = Arc(a, b)
     turns_back = float(a.tangent[-1]) * float(b.tangent[-1]) < 0.0
     if a.singular or b.singular:
         if turns_back and max(abs(float(a.tangent[-1])), abs(float(b.tangent[-1]))) > VERTICAL:
             events.append(_turn_of_a_singular_stretch(equations, arc, a, b))
         return
+    if not belong_together(a, b):
+        raise StepTooLong
     crosses = a.orientation != b.orientation
     if turns_back and not crosses and abs(b.index - a.index) == 1:
         events.append(_fold(equations, arc, a, b))
@@ -183,6 +183,8 @@ def _monitor_events(equations: Equations, a: Node, b: Node, index: int) -> list[
         return float(node.monitors[changed[j]])
 
     node = nodes[find_root(monitored, float(start[j]), float(stop[j]), float(guesses[j]))]
+    if abs(float(node.monitors[changed[j]])) > TOGETHER * float(np.abs(start[j]) + np.abs(stop[j])):
+        raise StepTooLong
     together = np.abs(node.monitors[changed]) <= TOGETHER * (np.abs(start) + np.abs(stop))
     together[j] = True
     at_once = changed[together]

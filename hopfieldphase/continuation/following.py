@@ -124,15 +124,19 @@ class _Trip:
         """The curves that follow on one end of the first one, and whether they lead back to it."""
         start = middle.state[int(np.argmax(middle.parameter == self.beta))]
         found: list[tuple[Space, Curve]] = []
+        crossed: set[tuple[object, object, str]] = set()
         space: Space = home
         curve: Curve | None = middle
         while len(found) < MAX_SUPPORT_CHANGES:
             end, beside = (curve.ends[1], -2) if last or found else (curve.ends[0], 1)
             if end.kind is not CurvePointKind.BARRIER:
                 break
+            before = space.support
             space, curve = self._cross(space, end, end.parameter > curve.parameter[beside])
-            if curve is None:
-                break
+            crossing = before, space.support, f"{end.parameter:.9g}"
+            if curve is None or crossing in crossed:
+                break  # a tie rule may lead round in a circle that never meets the start
+            crossed.add(crossing)
             if space.support == home.support and _passes(space, curve, start, self.beta, SAME_STATE):
                 return found, True
             found.append((space, curve))
@@ -171,8 +175,6 @@ class _Trip:
             end.parameter,
             changing,
             beyond.opening(unknown, end.parameter, changing),
-            # the Hessian is continuous below α = 2, and the index with it
-            end.index_before if self.model.alpha < 2.0 else None,
             p_min=self.lower,
             p_max=self.upper,
             requested=self.requested,

@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hopfieldphase.continuation.corrector import Arc, Node, belong_together, correct, mirrored, node_at
+from hopfieldphase.continuation.corrector import (
+    MAX_SHIFT,
+    MAX_TURN_COSINE,
+    Arc,
+    Node,
+    belong_together,
+    correct,
+    mirrored,
+    node_at,
+)
 from hopfieldphase.continuation.crossings import TOGETHER, StepTooLong
 from hopfieldphase.continuation.equations import Equations, Vector
 from hopfieldphase.continuation.roots import find_root
@@ -153,7 +162,11 @@ def step(equations: Equations, predictor: Predictor, length: float, limits: Limi
     if _crosses(equations, last, node):
         return _stop(equations, predictor, length, node)
     allowed = predictor.allowed(length)
-    if off > allowed or not belong_together(last, node):
+    if last.singular or node.singular:
+        # points on a singular stretch are free to shift along it
+        if off > max(allowed, MAX_SHIFT) or float(last.tangent @ node.tangent) < MAX_TURN_COSINE:
+            return None
+    elif off > allowed or not belong_together(last, node) or _dips(equations, last, node):
         return None
     turn = math.acos(min(1.0, float(last.tangent @ node.tangent)))
     ease = min(AIM_TURN / max(turn, 1e-3), (AIM_LANDING * allowed / max(off, 1e-12)) ** (1 / 3))
@@ -162,6 +175,11 @@ def step(equations: Equations, predictor: Predictor, length: float, limits: Limi
 
 def _crosses(equations: Equations, last: Node, node: Node) -> bool:
     return equations.barrier and bool(np.any((last.monitors >= 0.0) & (node.monitors < 0.0)))
+
+
+def _dips(equations: Equations, last: Node, node: Node) -> bool:
+    """Whether a barrier seems to be crossed twice between two points inside."""
+    return equations.barrier and bool(np.any(equations.monitors(Arc(last, node).point(0.5)) < 0.0))
 
 
 def _stop(equations: Equations, predictor: Predictor, reach: float, beyond: Node) -> Landing | None:
@@ -190,6 +208,8 @@ def _stop(equations: Equations, predictor: Predictor, reach: float, beyond: Node
     if landed is None or landed[1] > predictor.allowed(INSIDE * reach):
         return None
     inside = landed[0]
+    if _crosses(equations, last, inside):
+        return _stop(equations, predictor, INSIDE * reach, inside)
     chord = beyond.y - inside.y
     straight = float(chord @ inside.tangent) >= MAX_BARRIER_COSINE * math.sqrt(float(chord @ chord))
     if not straight or not belong_together(last, inside):
@@ -221,7 +241,8 @@ def _meet(
         fraction = find_root(height, start, stop, start / (start - stop))
     except StepTooLong:
         return None
-    return fraction, nodes[fraction]
+    node = nodes[fraction]
+    return (fraction, node) if abs(float(node.monitors[j])) <= TOGETHER * (start - stop) else None
 
 
 def _distance(a: Vector, b: Vector) -> float:
