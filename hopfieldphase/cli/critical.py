@@ -151,7 +151,8 @@ def _lines(found: dict[str, Any], shown: int | None) -> list[str]:
         lines.append("the state of lowest beta stays stable in this range")
     else:
         lines += ["the state of lowest beta loses stability", _HEAD, _end(mean)]
-        lines.append(f"  closed form {mean['closed_form']:.10g}: {mean['premises']}")
+        words = mean["premises"].removeprefix("the formula ")
+        lines.append(f"  closed form {mean['closed_form']:.10g} {words}")
     lines += ["", f"ends of stable states: {len(found['ends'])}"]
     lines += _cut([_end(point) for point in found["ends"]], shown, _HEAD)
     crossings = [point for point in found["coexistence"] if point["interval"] is None]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hopfieldphase.continuation.branch import Branch, Piece, PointKind
 from hopfieldphase.kernels.maps import weights
 from hopfieldphase.model import HopfieldModel
+from hopfieldphase.phases.stretches import Stretch, stable_stretches
 from hopfieldphase.solvers import relax
 
 Floats = NDArray[np.float64]
@@ -98,23 +99,15 @@ def vanishing_point(scores: Any, alpha: float, absent: Any) -> Floats:
 
 def stable_interval(branch: Branch, beta: float) -> tuple[float, float]:
     """Ends of the interval around β on which a branch is stable, over all support changes on the way."""
-    pieces = branch.pieces
-    first = last = next(i for i, piece in enumerate(pieces) if piece.index == 0 and piece.contains(beta))
-    while first > 0 and pieces[first - 1].index == 0:
-        first -= 1
-    while last + 1 < len(pieces) and pieces[last + 1].index == 0:
-        last += 1
-    inside = pieces[first : last + 1]
-    lowest = min(inside, key=lambda piece: piece.lower)
-    return ends_of(lowest, max(inside, key=lambda piece: piece.upper))
+    return ends_of(next(part for part in stable_stretches(branch) if part.lower <= beta <= part.upper))
 
 
-def ends_of(lowest: Piece, highest: Piece) -> tuple[float, float]:
-    """Lower end of one piece and upper end of another; 0 or inf at the edges of their range."""
+def ends_of(part: Piece | Stretch) -> tuple[float, float]:
+    """Both ends of a part of a branch; 0 or inf at the edges of the range in which it was followed."""
     open_ends = (PointKind.RANGE, PointKind.UNBOUNDED)
     return (
-        0.0 if lowest.lower_event.kind in open_ends else lowest.lower,
-        math.inf if highest.upper_event.kind in open_ends else highest.upper,
+        0.0 if part.lower_event.kind in open_ends else part.lower,
+        math.inf if part.upper_event.kind in open_ends else part.upper,
     )
 
 

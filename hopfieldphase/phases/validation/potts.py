@@ -209,7 +209,7 @@ def potts_window() -> Iterator[Case]:
             branch = follow(model, x, inside, (0.04, 60.0))
             on_these = (p for p in branch.pieces if p.support == tuple(range(k)) and p.contains(inside))
             piece = next(p for p in on_these if p.index == 0)
-            found = ends_of(piece, piece)
+            found = ends_of(piece)
             formula = closed_forms.potts_window(k, M, alpha)
             ends = zip(found, formula, strict=True)
             words = f"alpha {alpha:g}, {k} of {M}"
