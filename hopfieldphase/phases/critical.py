@@ -110,7 +110,8 @@ class CriticalTable:
     ends : tuple of CriticalPoint
         Where a branch loses stability, on either side, ascending in β.
     coexistence : tuple of CriticalPoint
-        Equal free energies of two stable states, ascending in β.
+        Equal free energies of two stable states, ascending in β: crossings, and intervals on which they
+        agree (`CriticalPoint.interval`), whose β is their lower end.
     branches : tuple of Branch
         Those found at the reference in order of their rank, then that of lowest β if it is another one.
     low_branch : int
@@ -166,7 +167,8 @@ def critical_points(
     >>> from hopfieldphase.phases.critical import critical_points
     >>> model = hp.HopfieldModel(hp.patterns.equicorrelated(3, 3), alpha=1.0, scale=1.0)
     >>> table = critical_points(model)
-    >>> round(table.mean.beta, 9), {round(point.beta, 9) for point in table.coexistence}
+    >>> crossings = [point for point in table.coexistence if point.interval is None]
+    >>> round(table.mean.beta, 9), {round(point.beta, 9) for point in crossings}
     (3.0, {2.772588722})
     """
     if model.alpha == math.inf:
