@@ -2,6 +2,8 @@
 
 import json as json_format
 import re
+import textwrap
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,6 +70,8 @@ def _dataset(file: Path) -> dict[str, Any]:
     import xarray as xr
 
     from hopfieldphase.data import store
+    from hopfieldphase.data.branch_schema import holds_branches
+    from hopfieldphase.data.branch_summary import branches_summary
     from hopfieldphase.runs.folder import DATA, MARKER, read_marker
     from hopfieldphase.runs.results import summarise
 
@@ -81,29 +85,36 @@ def _dataset(file: Path) -> dict[str, Any]:
     provenance = None
     if data.name == DATA and read_marker(folder) is not None:
         provenance = json_format.loads((folder / MARKER).read_text(encoding="utf-8"))
+    if holds_branches(tree):
+        groups = {f"{name}/": node.to_dataset(inherit=False) for name, node in tree.children.items()}
+        summary = branches_summary(tree)
+    else:
+        groups, summary = {"": dataset}, summarise(tree)
     return {
         "path": str(file),
         "kind": dataset.attrs.get("title", "dataset"),
         "options": {name: value for name, value in dataset.attrs.items() if name not in _HIDDEN},
-        "dims": dict(dataset.sizes),
+        "dims": {str(name): size for group in groups.values() for name, size in group.sizes.items()},
         "variables": {
-            str(name): {
+            f"{prefix}{name}": {
                 "dims": list(variable.dims),
                 "dtype": str(variable.dtype),
                 "long_name": variable.attrs.get("long_name", ""),
             }
-            for name, variable in dataset.data_vars.items()
+            for prefix, group in groups.items()
+            for name, variable in group.data_vars.items()
         },
         "package_version": dataset.attrs.get("package_version"),
         "git_revision": dataset.attrs.get("git_revision"),
         "provenance": provenance,
-        "summary": summarise(dataset),
+        "summary": summary,
     }
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
     lines = [f"{found['path']}: {_words(found['kind'])}"]
-    lines.append("dimensions  " + ", ".join(f"{name} {size}" for name, size in found["dims"].items()))
+    sizes = ", ".join(f"{name} {size}" for name, size in found["dims"].items())
+    lines += textwrap.wrap(f"dimensions  {sizes}", 80, subsequent_indent=" " * 12)
     if "norms" in found:
         return [
             *lines,
@@ -119,6 +130,13 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"version     {found['package_version']}")
     lines += ["", "options"]
     lines += [f"  {name:<20}{_value(value)}" for name, value in found["options"].items() if value is not None]
+    if "branches" in found["summary"]:
+        from hopfieldphase.data.branch_summary import branches_lines
+
+        groups = Counter(name.partition("/")[0] for name in found["variables"])
+        counts = ", ".join(f"{name} ({count})" for name, count in groups.items())
+        lines += ["", *textwrap.wrap(f"groups      {counts}", 80, subsequent_indent=" " * 12)]
+        return [*lines, "", *branches_lines(found["summary"])]
     lines += ["", "variables"]
     for name, variable in sorted(found["variables"].items()):
         lines.append(f"  {name:<20}{variable['dtype']:<9}{_words(variable['long_name'])}")

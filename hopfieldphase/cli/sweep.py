@@ -13,6 +13,7 @@ from hopfieldphase.cli.failures import NOT_CONVERGED
 if TYPE_CHECKING:
     import xarray as xr
 
+    from hopfieldphase.runs.kappa_spec import KappaSpec
     from hopfieldphase.runs.specs import SweepSpec
 
 SHOWN_FAILURES = 5
@@ -81,15 +82,105 @@ def beta(
     run_spec(spec, out, Console(quiet=quiet, color=not no_color), force=force, plot=not no_plot, as_json=json)
 
 
+@app.command("kappa", cls=options.Command, short_help="Sweep the memory load.")
+def kappa(
+    alpha: options.Alpha = 2.0,
+    beta: Annotated[
+        float,
+        typer.Option(
+            metavar="B",
+            help="Inverse temperature, above 0.  [default: 180]",
+            show_default=False,
+            rich_help_panel=options.SWEEP,
+        ),
+    ] = 180.0,
+    kappas: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GRID",
+            help="Memory loads log(M)/d: start:stop:step (stop included when hit), start:stop:xfactor, or a "
+            "comma list.  [default: 0.06:0.19:0.005]",
+            show_default=False,
+            rich_help_panel=options.SWEEP,
+        ),
+    ] = None,
+    realizations: options.Realizations = None,
+    start_up: options.StartUp = "mean",
+    start_down: options.StartDown = "pattern:0",
+    solver: options.Solver = "auto",
+    tol: options.Tol = None,
+    device: options.Device = "cpu",
+    generator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Endless sequence of patterns: clustered, spherical, gaussian or heavy_tailed.  "
+            "[default: clustered]",
+            show_default=False,
+            rich_help_panel=options.PATTERNS,
+        ),
+    ] = None,
+    d: Annotated[
+        int | None,
+        typer.Option(
+            "--d",
+            metavar="D",
+            help="Their dimension; M = exp(kappa d) of them are stored.  [default: 48]",
+            show_default=False,
+            rich_help_panel=options.PATTERNS,
+        ),
+    ] = None,
+    seed: options.Seed = None,
+    clusters: options.Clusters = None,
+    delta: options.Delta = None,
+    noise: options.Noise = None,
+    degrees_of_freedom: options.Tail = None,
+    out: options.Out = None,
+    force: options.Force = False,
+    no_plot: options.NoPlot = False,
+    states: options.States = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Sweep the memory load up and down, pattern by pattern, and look for hysteresis.
+
+    Writes a labelled dataset with every event, a figure, a summary in words and numbers, and all options. The
+    defaults are the data and the grid of Figure 4(a, b) of "On the Statistical Mechanics of Attention".
+    """
+    from hopfieldphase.runs.kappa_spec import KappaSpec, SequenceSpec
+
+    source: dict[str, Any] = {
+        "generator": generator, "d": d, "seed": seed, "clusters": clusters, "delta": delta, "noise": noise,
+        "degrees_of_freedom": degrees_of_freedom,
+    }  # fmt: skip
+    study: dict[str, Any] = {
+        "alpha": alpha, "beta": beta, "realizations": realizations, "start_up": start_up,
+        "start_down": start_down, "solver": solver, "tol": tol, "keep_states": states, "device": device,
+    }  # fmt: skip
+    if kappas is not None:
+        study["kappas"] = kappas
+    spec = KappaSpec(patterns=SequenceSpec(**source), **study)
+    run_spec(spec, out, Console(quiet=quiet, color=not no_color), force=force, plot=not no_plot, as_json=json)
+
+
 def run_spec(
-    spec: "SweepSpec", out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
+    spec: "SweepSpec | KappaSpec",
+    out: Path | None,
+    console: Console,
+    *,
+    force: bool,
+    plot: bool,
+    as_json: bool,
 ) -> None:
     """Compute a sweep, or show the finished one; leave with exit code 3 if some point did not converge."""
     from hopfieldphase.kernels.threads import thread_count
     from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
+    from hopfieldphase.runs.specs import SweepSpec
 
     thread_count()  # a wrong environment is reported before anything starts
-    if spec.patterns.is_data:
+    if isinstance(spec, SweepSpec) and spec.patterns.is_data:
         from hopfieldphase.runs.sources import resolve
 
         spec = resolve(spec)
@@ -118,15 +209,14 @@ def run_spec(
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _compute(spec: "SweepSpec", path: Path, console: Console, plot: bool) -> dict[str, Any]:
+def _compute(spec: "SweepSpec | KappaSpec", path: Path, console: Console, plot: bool) -> dict[str, Any]:
     from hopfieldphase.kernels.compilation import on_first_compilation
 
     on_first_compilation(lambda: console.say("compiling kernels, once per version"))
-    from hopfieldphase.runs.results import compute_result
-    from hopfieldphase.runs.sweeps import warm_up
+    from hopfieldphase.runs.results import compute_result, progress_units, warm_up
 
     warm_up(spec)
-    with console.progress("realizations", spec.realizations or 1) as progress:
+    with console.progress(*progress_units(spec)) as progress:
         return compute_result(spec, path, draw=_draw if plot else None, progress=progress)
 
 
@@ -138,28 +228,33 @@ def _draw(dataset: "xr.Dataset", file: Path) -> None:
     save(left.figure, file)  # pyright: ignore[reportArgumentType]  # a whole figure, no subfigure
 
 
-def _headline(spec: "SweepSpec") -> str:
+def _headline(spec: "SweepSpec | KappaSpec") -> str:
     from hopfieldphase.runs.ranges import format_grid, format_number
 
     source = spec.patterns
-    facts = [f"alpha {format_number(spec.alpha)}", str(source.path or source.generator)]
+    facts = [f"alpha {format_number(spec.alpha)}"]
+    fixed = getattr(spec, "beta", None)
+    if fixed is not None:
+        facts += [f"beta {format_number(fixed)}"]
+    facts += [str(source.path or source.generator)]
     facts += [f"{name} {getattr(source, name)}" for name in ("M", "d") if getattr(source, name) is not None]
-    facts += [f"beta {format_grid(spec.betas or ())}"]
+    facts += [f"{spec.parameter} {format_grid(spec.grid)}"]
     if source.is_random:
         facts += [f"{spec.realizations} realizations"]
-    return f"sweep beta: {', '.join(facts)}"
+    return f"sweep {spec.parameter}: {', '.join(facts)}"
 
 
 def _name_failures(summary: dict[str, Any], console: Console) -> None:
     failed = summary["unconverged"]
     if not failed:
         return
+    name = summary["parameter"]
     console.warn(f"warning: {len(failed)} of {summary['points']} points did not converge:")
     for point in failed[:SHOWN_FAILURES]:
-        good = "none before it" if point["last_good"] is None else f"last good beta {point['last_good']:g}"
+        good = "none before it" if point["last_good"] is None else f"last good {name} {point['last_good']:g}"
         residual = "" if point["residual"] is None else f", residual {point['residual']:.1e}"
         console.warn(
-            f"  realization {point['realization']}, {point['direction']}, beta {point['beta']:g}: "
+            f"  realization {point['realization']}, {point['direction']}, {name} {point[name]:g}: "
             f"{point['status'].replace('_', ' ')}{residual}, {good}"
         )
     if len(failed) > SHOWN_FAILURES:

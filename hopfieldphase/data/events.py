@@ -68,6 +68,32 @@ def kappa_tree(sweeps: KappaSweep | Sequence[KappaSweep], options: Mapping[str, 
     return xr.DataTree.from_dict({"/": root, f"/{GROUP}": _events(rows, int(options["d"]), single)})
 
 
+def events_summary(tree: xr.DataTree) -> dict[str, list[dict[str, Any]]]:
+    """The events of every realization as plain JSON values.
+
+    Returns
+    -------
+    dict
+        Under "up" and "down" one entry per realization: the number of `events`, and the `jumps` among them in
+        the order of the sweep, each with `M`, `kappa`, `pattern`, and Γ and z_max before and after.
+    """
+    events = tree.children[GROUP].to_dataset(inherit=False)
+    shown = [name for name in COLUMNS if name not in ("realization", "direction", "kind", "jumped")]
+    count = tree.sizes.get(schema.REALIZATION, 1)
+    single = schema.REALIZATION not in events
+    number = np.zeros(events.sizes[EVENT], dtype=int) if single else events[schema.REALIZATION].values
+    found: dict[str, list[dict[str, Any]]] = {}
+    for way in schema.DIRECTIONS:
+        found[way] = []
+        for realization in range(count):
+            own = events.isel(event=(events["direction"].values == way) & (number == realization))
+            jumps = own.isel(event=own["jumped"].values)
+            columns = {name: jumps[name].values.tolist() for name in shown}
+            rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            found[way].append({"events": own.sizes[EVENT], "jumps": rows})
+    return found
+
+
 def last_jumps(swept: KappaSweep) -> np.ndarray[Any, Any]:
     """M of the last jump on the way from the previous value to each, shape (2, n); 0 where there is none."""
     table = np.zeros((2, swept.M.size), dtype=np.int64)

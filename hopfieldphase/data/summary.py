@@ -62,7 +62,8 @@ def sweep_summary(dataset: xr.Dataset, tolerance: float = loops.TOLERANCE) -> di
         "parameter": parameter,
         "grid": {"first": float(values[0]), "last": float(values[-1]), "points": int(values.size)},
         "model": {
-            name: _plain(dataset.attrs.get(name)) for name in ("alpha", "M", "d", "start_up", "start_down")
+            name: _plain(dataset.attrs.get(name))
+            for name in ("alpha", "beta" if parameter == "kappa" else "M", "d", "start_up", "start_down")
         },
         "realizations": len(found),
         "hysteresis": {

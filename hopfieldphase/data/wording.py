@@ -15,6 +15,8 @@ _UNIT_NORM = 1e-12
 _SATURATED = 1e-9
 """A state with z_max this close to the overlap of a stored pattern with itself, relatively, is that one."""
 
+_SHOWN_JUMPS = 6
+
 _INDENT = 12
 
 
@@ -35,6 +37,7 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
         "sweep": _sweep(summary),
         "hysteresis": _hysteresis(summary),
         "jumps": _jumps(summary),
+        "events": _events(summary),
         "saturation": _saturation(summary),
         "minima": _minima(summary),
         "patterns": _patterns(summary["patterns"]),
@@ -64,7 +67,9 @@ def section_lines(parts: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _sweep(summary: Mapping[str, Any]) -> list[str]:
     grid, model, name = summary["grid"], summary["model"], summary["parameter"]
-    sizes = [f"{key} = {_text(model[key])}" for key in ("alpha", "M", "d") if model[key] is not None]
+    sizes = [
+        f"{key} = {_text(model[key])}" for key in ("alpha", "beta", "M", "d") if model.get(key) is not None
+    ]
     sizes.append(_count(summary["realizations"], "realization"))
     walk = f"{name} = {_range(grid['first'], grid['last'])}, {_count(grid['points'], 'value')}"
     starts = [
@@ -105,7 +110,7 @@ def _jumps(summary: Mapping[str, Any]) -> list[str]:
         if not any(counts):
             sentences.append(f"{way}: none")
             continue
-        number = str(counts[0]) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        number = _from_to(counts)
         largest = [max(row, key=lambda jump: abs(jump["size"] or 0.0)) for row in rows if row]
         place = _mean_spread([0.5 * (jump["before"] + jump["after"]) for jump in largest])
         size = _mean_spread([jump["size"] or 0.0 for jump in largest])
@@ -114,6 +119,27 @@ def _jumps(summary: Mapping[str, Any]) -> list[str]:
             f"{way}: {number}{per}; the largest{of_each} at {summary['parameter']} = {place}, "
             f"change of z_max {size}"
         )
+    return sentences
+
+
+def _events(summary: Mapping[str, Any]) -> list[str]:
+    """Of a sweep in the memory load: patterns that act on the state as they come or go, and its jumps."""
+    sentences, alpha = [], summary["model"]["alpha"]
+    dense = isinstance(alpha, float) and alpha <= 1
+    for way, verb in (("up", "enter"), ("down", "leave")):
+        rows = summary.get("events", {}).get(way, [])
+        jumps = [[jump["M"] for jump in row["jumps"]] for row in rows]
+        if len(rows) == 1 and 0 < len(jumps[0]) <= _SHOWN_JUMPS:
+            last = f"it jumps at M = {', '.join(map(str, jumps[0]))}"
+        elif any(jumps):
+            last = f"{_from_to([len(row) for row in jumps])} make it jump"
+        elif rows:
+            last = "none makes it jump"
+        else:
+            continue
+        each = " in each realization" if len(rows) > 1 else ""
+        number = "all" if dense else _from_to([row["events"] for row in rows])
+        sentences.append(f"{way}: {number} patterns{each} act on the state as they {verb}; {last}")
     return sentences
 
 
@@ -187,6 +213,10 @@ def _mean_spread(values: list[float]) -> str:
     mean = sum(values) / len(values)
     variance = sum((value - mean) ** 2 for value in values) / len(values)
     return _spread({"mean": mean, "std": math.sqrt(variance)})
+
+
+def _from_to(counts: Sequence[int]) -> str:
+    return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -276,6 +276,8 @@ def _caption(dataset: xr.Dataset, lines: int) -> str:
     alpha = attrs.get("alpha")
     if alpha is not None:
         sizes.append(r"$\alpha = \infty$" if np.isinf(alpha) else rf"$\alpha = {alpha:g}$")
+    if attrs.get("beta") is not None:
+        sizes.append(rf"$\beta = {attrs['beta']:g}$")
     number = dataset.sizes.get(schema.REALIZATION, 1)
     parts = [
         *sizes,

@@ -33,10 +33,16 @@ class KappaSpec(FollowSpec):
     `kappas` may be given as text (`runs.ranges`).
     """
 
+    parameter: ClassVar[str] = "kappa"
     study: Annotated[str, one_of("study", ("sweep-kappa",))] = "sweep-kappa"
-    patterns: SequenceSpec = SequenceSpec()
+    patterns: SequenceSpec = SequenceSpec()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
     beta: Annotated[float, BeforeValidator(inverse_temperature)] = 180.0
     kappas: Annotated[tuple[float, ...], BeforeValidator(_read_kappas)] = parse_grid(DEFAULT_KAPPAS)
+
+    @property
+    def grid(self) -> tuple[float, ...]:
+        """Values of the swept parameter."""
+        return self.kappas
 
     @model_validator(mode="after")
     def _check_starts(self) -> Self:

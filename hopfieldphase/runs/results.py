@@ -9,15 +9,34 @@ from typing import Any
 import xarray as xr
 
 from hopfieldphase.data import store
+from hopfieldphase.data.events import GROUP, events_summary
 from hopfieldphase.data.provenance import provenance
 from hopfieldphase.data.summary import sweep_summary
 from hopfieldphase.runs.folder import DATA, FIGURE, SPEC, SUMMARY, writing
+from hopfieldphase.runs.kappa import sweep_kappa_tree, warm_up_kappa
+from hopfieldphase.runs.kappa_spec import KappaSpec
+from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.specs import SweepSpec
-from hopfieldphase.runs.sweeps import Progress, sweep_beta, unconverged_points
+from hopfieldphase.runs.sweeps import sweep_beta, unconverged_points
+from hopfieldphase.runs.sweeps import warm_up as warm_up_beta
+
+
+def warm_up(spec: SweepSpec | KappaSpec) -> None:
+    """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
+    if isinstance(spec, KappaSpec):
+        warm_up_kappa(spec)
+    else:
+        warm_up_beta(spec)
+
+
+def progress_units(spec: SweepSpec | KappaSpec) -> tuple[str, int]:
+    """What the progress of `compute_result` counts, and up to which number."""
+    realizations = spec.realizations or 1
+    return ("sweeps", 2 * realizations) if isinstance(spec, KappaSpec) else ("realizations", realizations)
 
 
 def compute_result(
-    spec: SweepSpec,
+    spec: SweepSpec | KappaSpec,
     path: Path,
     *,
     draw: Callable[[xr.Dataset, Path], object] | None = None,
@@ -27,14 +46,14 @@ def compute_result(
 
     Parameters
     ----------
-    spec : SweepSpec
+    spec : SweepSpec or KappaSpec
         Resolved.
     path : Path
         A folder that this process holds (`runs.folder.claim_folder`).
     draw : callable, optional
         Called as ``draw(dataset, file)`` to write the figure to the PNG file `file`.
     progress : callable, optional
-        See `sweep_beta`.
+        See `sweep_beta` and `sweep_kappa`.
 
     Returns
     -------
@@ -47,20 +66,35 @@ def compute_result(
         If the file system refuses; nothing of the result is left then.
     """
     start = time.perf_counter()
-    dataset = sweep_beta(spec, progress=progress)
-    summary = summarise(dataset)
+    if isinstance(spec, KappaSpec):
+        data: store.Labelled = sweep_kappa_tree(spec, progress=progress)
+    else:
+        data = sweep_beta(spec, progress=progress)
+    summary = summarise(data)
     marker = provenance(time.perf_counter() - start) | {"fingerprint": spec.fingerprint}
     with writing(path, marker) as staging:
-        store.write(dataset, staging / DATA)
+        store.write(data, staging / DATA)
         (staging / SPEC).write_text(spec.to_toml(), encoding="utf-8")
         (staging / SUMMARY).write_text(
             json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8"
         )
         if draw is not None:
-            draw(dataset, staging / FIGURE)
+            draw(_root(data), staging / FIGURE)
     return summary
 
 
-def summarise(dataset: xr.Dataset) -> dict[str, Any]:
-    """What a sweep shows, as plain JSON values, with the points that did not converge under `unconverged`."""
-    return sweep_summary(dataset) | {"unconverged": unconverged_points(dataset)}
+def summarise(data: store.Labelled) -> dict[str, Any]:
+    """What a sweep shows, as plain JSON values: `sweep_summary`, and what comes with some sweeps.
+
+    Points that did not converge stand under `unconverged`, the events of a sweep in the memory load under
+    `events` (`data.events.events_summary`).
+    """
+    dataset = _root(data)
+    found = sweep_summary(dataset) | {"unconverged": unconverged_points(dataset)}
+    if isinstance(data, xr.DataTree) and GROUP in data.children:
+        found["events"] = events_summary(data)
+    return found
+
+
+def _root(data: store.Labelled) -> xr.Dataset:
+    return data.to_dataset() if isinstance(data, xr.DataTree) else data

@@ -229,8 +229,12 @@ class StudySpec(Spec):
 
 
 class FollowSpec(StudySpec):
-    """What sweeps in any parameter have in common: realizations, starts, and how minima are found."""
+    """What sweeps in any parameter have in common: realizations, starts, and how minima are found.
 
+    `parameter` is the swept one, "beta" or "kappa".
+    """
+
+    parameter: ClassVar[str]
     realizations: Annotated[int | None, whole("realizations", 1)] = None
     start_up: Annotated[str, _start("start_up")] = "mean"
     start_down: Annotated[str, _start("start_down")] = "pattern:0"
@@ -272,6 +276,7 @@ class SweepSpec(FollowSpec):
     digits and files it stays None until `runs.sweeps.resolve` suggests a range from the data.
     """
 
+    parameter: ClassVar[str] = "beta"
     study: Annotated[str, one_of("study", ("sweep-beta",))] = "sweep-beta"
     betas: tuple[float, ...] | None = None
 
@@ -289,6 +294,11 @@ class SweepSpec(FollowSpec):
         if self.patterns.M is not None:
             self.check_starts(self.patterns.M, self.patterns.M)
         return self
+
+    @property
+    def grid(self) -> tuple[float, ...]:
+        """Values of the swept parameter; none before they are resolved."""
+        return self.betas or ()
 
     @property
     def is_resolved(self) -> bool:

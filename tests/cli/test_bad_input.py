@@ -116,7 +116,7 @@ def test_wrong_options_are_one_line_and_write_nothing(run, words, complaint):
     ("words", "line"),
     [
         (("swep",), "error: no such command 'swep'. Did you mean 'sweep'? see hopfieldphase --help"),
-        (("sweep",), "error: hopfieldphase sweep needs a command: beta"),
+        (("sweep",), "error: hopfieldphase sweep needs a command: beta, kappa"),
         (("sweep", "gamma"), "error: no such command 'gamma'; see hopfieldphase sweep --help"),
         (("--vesrion",), "error: hopfieldphase has no option --vesrion; the nearest is --version"),
         (

@@ -16,6 +16,8 @@ from hopfieldphase.data.summary import sweep_summary
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.patterns import sequence
 from hopfieldphase.runs.kappa import sweep_kappa, sweep_kappa_tree
+from hopfieldphase.runs.kappa_spec import KappaSpec
+from hopfieldphase.runs.ranges import parse_grid
 from hopfieldphase.runs.sweeps import unconverged_points
 
 # of Γ, which is of order 10
@@ -188,6 +190,18 @@ def test_bad_input_is_one_line(arguments, word):
     with pytest.raises(InputError, match=word) as error:
         sweep_kappa(given.pop("sequences"), given.pop("kappas"), **given)
     assert "\n" not in str(error.value)
+
+
+def test_a_spec_brings_its_options(tree):
+    spec = KappaSpec(patterns={"d": 16, "seed": 2}, beta=BETA, kappas=GRID, realizations=3, keep_states=True)
+    found = sweep_kappa_tree(spec)
+    xr.testing.assert_equal(found, tree)
+    expected = {"study": "sweep-kappa", "realizations": 3, "device": "cpu", "clusters": 4, "kappas": GRID}
+    assert {name: found.attrs[name] for name in expected} == expected
+    assert KappaSpec().kappas == parse_grid("0.06:0.19:0.005")
+    for options in ({"beta": 10.0}, {"kappas": "0.1:0.2:0.1"}, {"start_up": np.zeros(16)}):
+        with pytest.raises(InputError, match=f"{next(iter(options))} is given next to a spec"):
+            sweep_kappa(spec, **options)
 
 
 def test_the_paper_finds_hysteresis_in_sparse_retrieval_only():
