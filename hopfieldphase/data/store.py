@@ -17,7 +17,7 @@ import zarr
 from zarr.codecs import ZstdCodec
 
 from hopfieldphase.core.errors import HopfieldPhaseError, InputError
-from hopfieldphase.data import attributes, branch_schema, schema
+from hopfieldphase.data import attributes, branch_schema, diagram, schema
 from hopfieldphase.data.files import replacing
 
 Labelled = xr.Dataset | xr.DataTree
@@ -106,9 +106,11 @@ def open(path: str | os.PathLike[str]) -> Labelled:
 
 
 def _check(tree: xr.DataTree) -> None:
-    """Raise `InputError` unless the tree holds branches, or a sweep at its root."""
+    """Raise `InputError` unless the tree holds branches, a phase diagram, or a sweep at its root."""
     if branch_schema.holds_branches(tree):
         branch_schema.check(tree)
+    elif diagram.holds_diagram(tree):
+        diagram.check(tree)
     else:
         schema.check(tree.to_dataset())
 

@@ -1,0 +1,180 @@
+"""`hopfieldphase phase-diagram`: maps and lines over β and a second parameter."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hopfieldphase.cli import options
+from hopfieldphase.cli.console import Console
+from hopfieldphase.cli.failures import NOT_CONVERGED
+from hopfieldphase.core.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hopfieldphase.runs.diagram_spec import DiagramSpec
+
+SHOWN_FAILURES = 5
+AXES, QUERIES = "Axes", "Queries"
+
+
+def _option(group: str, metavar: str, text: str, *names: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, show_default=False, rich_help_panel=group)
+
+
+def phase_diagram(
+    y: Annotated[str, _option(AXES, "AXIS", "Second axis: kappa, alpha, noise-strength or epsilon.")],
+    x: Annotated[str, _option(AXES, "AXIS", "First axis: beta.  [default: beta]")] = "beta",
+    betas: Annotated[
+        str | None,
+        _option(
+            AXES,
+            "GRID",
+            "Cell centres in beta: start:stop:step, start:stop:xfactor, or a comma list.  [default: a range "
+            "suggested from the patterns]",
+        ),
+    ] = None,
+    y_values: Annotated[
+        str | None,
+        _option(
+            AXES,
+            "GRID",
+            "Cell centres on the second axis.  [default: kappa 0.1:0.28:0.01, alpha 0.5:2.9:0.1, "
+            "noise-strength 0.01:0.2:0.01, epsilon 0.03:0.87:0.04]",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float | None, _option(AXES, "A", "Tsallis index, above 0 and finite.  [default: 2]")
+    ] = None,
+    realizations: Annotated[
+        int, _option(AXES, "R", "Pattern sets over which the maps are averaged.  [default: 1]")
+    ] = 1,
+    queries: Annotated[int, _option(QUERIES, "N", "Noisy queries in each cell.  [default: 16]")] = 16,
+    query_noise: Annotated[
+        float, _option(QUERIES, "X", "Norm of their noise relative to the pattern.  [default: 0.3]")
+    ] = 0.3,
+    patterns: options.PatternFile = None,
+    generator: Annotated[
+        str | None,
+        _option(
+            options.PATTERNS,
+            "NAME",
+            "Or from a generator that has the second axis as an option; for alpha any.  [default: epsilon "
+            "two_keys; alpha equicorrelated, M 10, d 16; noise-strength clustered, M 40, d 24; kappa "
+            "clustered, d 16]",
+        ),
+    ] = None,
+    M: Annotated[int | None, _option(options.PATTERNS, "M", "Number of patterns.", "--M")] = None,
+    d: Annotated[int | None, _option(options.PATTERNS, "D", "Their dimension.", "--d")] = None,
+    seed: options.Seed = None,
+    clusters: options.Clusters = None,
+    delta: options.Delta = None,
+    noise: options.Noise = None,
+    cosine: options.Cosine = None,
+    epsilon: options.Epsilon = None,
+    degrees_of_freedom: options.Tail = None,
+    out: options.Out = None,
+    force: options.Force = False,
+    no_plot: options.NoPlot = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Map what is stable in beta and a second parameter, and follow the lines between the phases.
+
+    Every cell has the largest overlap, the IPR, the number of stable states found, the retrieval of noisy
+    queries and the hysteresis. Spinodal, coexistence and exact-retrieval lines are followed as curves of
+    equations, with closed forms beside them; in kappa they are steps, one for each number of patterns.
+    """
+    from hopfieldphase.runs.diagram_spec import diagram_spec
+
+    if x != "beta":
+        raise InputError(f"x = {x!r} is unknown: the first axis is beta")
+    source: dict[str, Any] = {
+        "generator": generator, "path": patterns, "M": M, "d": d, "seed": seed, "clusters": clusters,
+        "delta": delta, "noise": noise, "cosine": cosine, "epsilon": epsilon,
+        "degrees_of_freedom": degrees_of_freedom,
+    }  # fmt: skip
+    spec = diagram_spec(
+        y, source, alpha, betas=betas, y_values=y_values, realizations=realizations, queries=queries,
+        query_noise=query_noise,
+    )  # fmt: skip
+    console = Console(quiet=quiet, color=not no_color)
+    _run(spec, out, console, force=force, plot=not no_plot, as_json=json)
+
+
+def _run(
+    spec: "DiagramSpec", out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
+) -> None:
+    """Compute a diagram, or show the finished one; leave with exit code 3 if some cell or line failed."""
+    from hopfieldphase.kernels.compilation import on_first_compilation
+    from hopfieldphase.kernels.threads import thread_count
+
+    thread_count()  # a wrong environment is reported before anything starts
+    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+    from hopfieldphase.data.diagram import summary_lines
+    from hopfieldphase.runs.diagram import compute_diagram, resolve_diagram
+    from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
+
+    spec = resolve_diagram(spec)
+    path = out or spec.default_folder
+    summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
+    verb = "wrote" if summary is None else "kept"
+    if summary is not None:
+        console.say(f"already done: {path} holds this result (--force recomputes)")
+    else:
+        with claim_folder(path):
+            if not force:
+                check_free(path, spec.fingerprint)
+            console.say(_headline(spec))
+            draw = _draw if plot else None
+            with console.progress("rows and lines", len(spec.y_values)) as progress:
+                summary = compute_diagram(spec, path, draw=draw, progress=progress)
+    if as_json:
+        console.data(summary)
+    else:
+        console.report("\n".join(summary_lines(summary)))
+    _name_failures(summary, console)
+    if plot:
+        console.say(f"figure: {path}/figure.png")
+    console.say(f"{verb} {shlex.quote(str(path))}")
+    if summary["failed_cells"] or summary["line_failures"]:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _draw(tree: "xr.DataTree", file: Path) -> None:
+    from hopfieldphase.plotting.diagram import plot_diagram
+    from hopfieldphase.plotting.style import save
+
+    axes = plot_diagram(tree)
+    save(axes[0].figure, file)  # pyright: ignore[reportArgumentType]  # a whole figure, no subfigure
+
+
+def _headline(spec: "DiagramSpec") -> str:
+    from hopfieldphase.runs.ranges import format_grid, format_number
+
+    source = spec.patterns
+    facts = [] if spec.y == "alpha" else [f"alpha {format_number(spec.alpha)}"]
+    facts += [str(source.path or source.generator)]
+    sizes = ("d",) if spec.y == "kappa" else ("M", "d")
+    facts += [f"{name} {getattr(source, name)}" for name in sizes if getattr(source, name) is not None]
+    facts += [f"beta {format_grid(spec.betas or ())}", f"{spec.y} {format_grid(spec.y_values)}"]
+    return f"phase diagram: {', '.join(facts)}"
+
+
+def _name_failures(summary: dict[str, Any], console: Console) -> None:
+    failed, parameter = summary["failed_cells"], summary["parameter"]
+    if failed:
+        console.warn(f"warning: {len(failed)} of {summary['cells']} cells failed (hatched in the figure):")
+        for cell in failed[:SHOWN_FAILURES]:
+            console.warn(
+                f"  realization {cell['realization']}, {parameter} {cell[parameter]:g}, beta "
+                f"{cell['beta']:g}: {cell['status'].replace('_', ' ')}"
+            )
+        if len(failed) > SHOWN_FAILURES:
+            console.warn(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json")
+    for failure in summary["line_failures"]:
+        console.warn(f"warning: not followed: {failure}")
