@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from hopfieldphase import patterns
     from hopfieldphase.continuation.arclength import continue_curve
     from hopfieldphase.continuation.branch import Branch, Piece, SpecialPoint
-    from hopfieldphase.continuation.branches import BranchSet, branches, follow
+    from hopfieldphase.continuation.branches import BranchSet, follow
     from hopfieldphase.continuation.equations import Problem
     from hopfieldphase.core import closed_forms
     from hopfieldphase.core.errors import HopfieldPhaseError, InputError
     from hopfieldphase.core.status import Status
     from hopfieldphase.core.tsallis import tsallis_entropy
-    from hopfieldphase.data.store import open
+    from hopfieldphase.data.branches import open
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import HopfieldModel
     from hopfieldphase.phases.coexistence import coexistence, equilibrium
     from hopfieldphase.phases.spinodals import spinodals
+    from hopfieldphase.runs.branches import branches
     from hopfieldphase.runs.specs import SweepSpec
     from hopfieldphase.runs.sweeps import sweep_beta
     from hopfieldphase.solvers.relaxation import Solution, relax
@@ -72,14 +73,14 @@ _HOMES = {
     "SpecialPoint": "hopfieldphase.continuation.branch",
     "Status": "hopfieldphase.core.status",
     "SweepSpec": "hopfieldphase.runs.specs",
-    "branches": "hopfieldphase.continuation.branches",
+    "branches": "hopfieldphase.runs.branches",
     "coexistence": "hopfieldphase.phases.coexistence",
     "conjugate": "hopfieldphase.kernels.maps",
     "continue_curve": "hopfieldphase.continuation.arclength",
     "entmax": "hopfieldphase.kernels.maps",
     "equilibrium": "hopfieldphase.phases.coexistence",
     "follow": "hopfieldphase.continuation.branches",
-    "open": "hopfieldphase.data.store",
+    "open": "hopfieldphase.data.branches",
     "relax": "hopfieldphase.solvers.relaxation",
     "spinodals": "hopfieldphase.phases.spinodals",
     "sweep_beta": "hopfieldphase.runs.sweeps",
@@ -111,7 +112,7 @@ def _attach_accessor(xarray: ModuleType) -> None:
     """Give datasets and trees their `.hp`, whose module is loaded when it is first used."""
 
     def hp(data: Any) -> Any:
-        return import_module("hopfieldphase.accessor").SweepAccessor(data)
+        return import_module("hopfieldphase.accessor").accessor(data)
 
     xarray.register_dataset_accessor("hp")(hp)
     xarray.register_datatree_accessor("hp")(hp)

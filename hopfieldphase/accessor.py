@@ -1,4 +1,4 @@
-"""`dataset.hp`: the functions of this package that read a sweep, where the sweep is.
+"""`data.hp`: the functions of this package that read a sweep or branches, where the data are.
 
 The package gives every dataset and tree its `.hp`; this module is loaded when one is first used.
 """
@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from hopfieldphase.data.branch_schema import holds_branches
 from hopfieldphase.data.summary import dataset_hysteresis, sweep_summary
 from hopfieldphase.phases.hysteresis import TOLERANCE, Hysteresis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from hopfieldphase.continuation.branch import SpecialPoint
+    from hopfieldphase.data.branches import LabelledBranchSet
+    from hopfieldphase.phases.coexistence import Equilibrium
+    from hopfieldphase.phases.spinodals import Spinodal
 
 
 class SweepAccessor:
@@ -35,3 +41,52 @@ class SweepAccessor:
         from hopfieldphase.plotting.sweep import plot_sweep  # noqa: PLC0415
 
         return plot_sweep(self._dataset, axes)
+
+
+class BranchAccessor:
+    """What can be asked of a tree of branches; it holds nothing but the tree that it was reached from."""
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self._tree = tree
+
+    def branches(self) -> "LabelledBranchSet":
+        """`Branch` objects again: see `hopfieldphase.data.branches.from_datatree`."""
+        # The solvers come with the first branch, not with xarray.
+        from hopfieldphase.data.branches import from_datatree  # noqa: PLC0415
+
+        return from_datatree(self._tree)
+
+    def summary(self) -> dict[str, Any]:
+        """All that the branches show, as plain values: see `hopfieldphase.data.branch_summary`."""
+        from hopfieldphase.data.branch_summary import branches_summary  # noqa: PLC0415
+
+        return branches_summary(self._tree)
+
+    def spinodals(self) -> "list[tuple[Spinodal, ...]]":
+        """Losses of stability of each branch: see `hopfieldphase.phases.spinodals.spinodals`."""
+        from hopfieldphase.phases.spinodals import spinodals  # noqa: PLC0415
+
+        return [spinodals(branch) for branch in self.branches()]
+
+    def coexistence(self) -> "tuple[tuple[int, int, SpecialPoint], ...]":
+        """Equal free energies of all pairs: see `hopfieldphase.phases.coexistence.all_coexistence`."""
+        from hopfieldphase.phases.coexistence import all_coexistence  # noqa: PLC0415
+
+        return all_coexistence(self.branches())
+
+    def equilibrium(self) -> "tuple[Equilibrium, ...]":
+        """The Maxwell line: see `hopfieldphase.phases.coexistence.equilibrium`."""
+        from hopfieldphase.phases.coexistence import equilibrium  # noqa: PLC0415
+
+        return equilibrium(self.branches())
+
+    def plot(self, axes: "Sequence[Axes] | None" = None) -> "tuple[Axes, Axes, Axes]":
+        """Order parameter and free energies: see `hopfieldphase.plotting.branches.plot_branches`."""
+        from hopfieldphase.plotting.branches import plot_branches  # noqa: PLC0415
+
+        return plot_branches(self._tree, axes)
+
+
+def accessor(data: xr.Dataset | xr.DataTree) -> SweepAccessor | BranchAccessor:
+    """The accessor for what the data are."""
+    return BranchAccessor(data) if holds_branches(data) else SweepAccessor(data)

@@ -9,7 +9,7 @@ import numpy as np
 from hopfieldphase.continuation.active_set import ExactPiece
 from hopfieldphase.continuation.arc_pieces import ArcPiece, Space
 from hopfieldphase.continuation.branch import Piece, SpecialPoint, State, Vector
-from hopfieldphase.continuation.corrector import Node, node_at
+from hopfieldphase.continuation.corrector import Arc, Node, node_at, node_on_arc
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.equations import Equations, Matrix
 from hopfieldphase.continuation.face import Face, StoredPatterns
@@ -20,6 +20,9 @@ from hopfieldphase.model import HopfieldModel
 
 FEWEST = 9
 """Points of a piece that is given in closed form, at least."""
+
+TURN = 0.1
+"""Angle between the tangents of neighbouring points above which there are further ones in between."""
 
 EXACT, MOTION, MOTION_ON_SUPPORT, WEIGHTS_ON_SUPPORT = range(len(EQUATIONS))
 
@@ -91,14 +94,21 @@ def points_of(
 
 
 def _nodes(arc: ArcPiece, cuts: Sequence[float]) -> list[Node]:
-    """The nodes of a piece, and further ones at the cuts, in the order of its curve."""
+    """The nodes of a piece in the order of its curve, with further ones at the cuts and where it turns."""
+    equations, values = arc.curve.equations, arc.curve.parameter
     nodes: list[Node] = []
-    values = arc.curve.parameter
     for row in range(arc.first_row, arc.last_row):
-        low, high = sorted((values[row], values[row + 1]))
+        start, stop = arc.curve.nodes[row], arc.curve.nodes[row + 1]
+        low, high = sorted((float(values[row]), float(values[row + 1])))
         between = [arc.curve.node_between(row, beta) for beta in cuts if low < beta < high]
+        angle = math.acos(min(1.0, max(-1.0, float(start.tangent @ stop.tangent))))
+        parts = math.ceil(angle / TURN)
+        for k in range(1, parts):
+            node = node_on_arc(equations, Arc(start, stop), k / parts)
+            if node is not None and low < equations.parameter(node.y) < high:
+                between.append(node)
         between.sort(key=lambda node: float(node.y[-1]), reverse=bool(values[row] > values[row + 1]))
-        nodes += [arc.curve.nodes[row], *between]
+        nodes += [start, *between]
     return [*nodes, arc.curve.nodes[arc.last_row]]
 
 

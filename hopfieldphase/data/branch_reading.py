@@ -50,7 +50,7 @@ class _Reader:
         self._pieces = schema.columns(tree, "pieces")
         self._points = schema.columns(tree, "special_points")
         self._arcs = schema.columns(tree, "arcs")
-        on_curve = np.array([kind != PointKind.COEXISTENCE for kind in self._points["kind"]])
+        on_curve = self._points["kind"] != str(PointKind.COEXISTENCE)
         self._owner = np.where(on_curve, self._points["branch"], schema.NOTHING)
 
     def branch(self, i: int) -> Branch:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeGuard
 
+import numpy as np
 import xarray as xr
 
 from hopfieldphase.continuation.branch import PointKind
@@ -55,6 +56,8 @@ GROUPS: Mapping[str, Layout] = {
         "branch": (("branch",), Quantity("i8", "branch, in the order of rank at the reference")),
         "support": (("branch", "slot"), _SUPPORT),
         **{name: (("branch",), quantity) for name, quantity in _OBSERVED.items()},
+        "leading": (("branch",), Quantity("i8", "pattern of the largest weight")),
+        "leading_weight": (("branch",), Quantity("f8", r"largest weight $\max_\mu p_\mu$")),
         **_ends("branch"),
         "beta_min_end": (("branch",), Quantity("i1", "what happens at the lower end")),
         "beta_max_end": (("branch",), Quantity("i1", "what happens at the upper end")),
@@ -174,21 +177,20 @@ def group(tree: xr.DataTree, name: str) -> xr.Dataset:
 
 
 def columns(tree: xr.DataTree, name: str) -> dict[str, Any]:
-    """The variables of one group of a tree as arrays, and as lists of words and of tuples.
+    """The variables of one group of a tree as arrays, with words in place of integers with CF flags.
 
-    Words stand for integers with CF flags, tuples of patterns for rows of padded lists.
+    Padded lists of patterns become lists of tuples.
     """
     found: dict[str, Any] = {}
     for key, variable in group(tree, name).variables.items():
-        values = variable.values.tolist()
+        values = variable.values
         if "flag_meanings" in variable.attrs:
-            attrs = variable.attrs
-            meanings = dict(zip(attrs["flag_values"], str(attrs["flag_meanings"]).split(), strict=True))
-            found[str(key)] = [meanings[value] for value in values]
+            words = np.array(str(variable.attrs["flag_meanings"]).split())
+            found[str(key)] = words[np.searchsorted(variable.attrs["flag_values"], values)]
         elif key in _LISTS:
-            found[str(key)] = [tuple(mu for mu in row if mu != NOTHING) for row in values]
+            found[str(key)] = [tuple(mu for mu in row if mu != NOTHING) for row in values.tolist()]
         else:
-            found[str(key)] = variable.values
+            found[str(key)] = values
     return found
 
 

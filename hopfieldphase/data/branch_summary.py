@@ -15,7 +15,8 @@ from hopfieldphase.data.wording import section_lines
 SHOWN = 12
 """Branches that the table in words shows, beside those that are somewhere in equilibrium."""
 
-_NAMED_PATTERNS = 4
+_NAMED_PATTERNS = 5
+_SHOWN_CROSSINGS = 4
 _OBSERVED = ("free_energy", "overlap_max", "ipr", "support_size", "hessian_min")
 _TOLD = tuple(status.name.lower() for status in (Status.CONVERGED, Status.BOUNDARY))
 
@@ -34,10 +35,11 @@ def branches_summary(tree: xr.DataTree) -> dict[str, Any]:
         `reference`, `range` (None where unbounded), `grid`, `model`, `search` (how many minima were found and
         followed, the lowest energy), `branches`, `equilibrium` (the Maxwell line over the branches),
         `coexistence` (points of equal energies, each once for branches of equal energy), `unconverged` and
-        `patterns`. Each of `branches` has `support` and the observables at the reference, `beta_min`,
-        `beta_max` (None where unbounded), `beta_min_end` and `beta_max_end` (`type`, the `pattern` involved,
-        and where the state lands beyond), `equal_to` (the first branch of equal energy) and `pieces`, each
-        with `support`, `beta_min`, `beta_max`, the event at each end and its number of unstable directions.
+        `patterns`. Each of `branches` has at the reference its `support`, the observables and the pattern of
+        largest weight; then `beta_min`, `beta_max` (None where unbounded), `beta_min_end` and `beta_max_end`
+        (`type`, the `pattern` involved, and where the state lands beyond), `equal_to` (the first branch of
+        equal energy) and `pieces`, each with `support`, `beta_min`, `beta_max`, the event at each end and its
+        number of unstable directions.
     """
     tables = _Tables(tree)
     attrs = tree.attrs
@@ -83,12 +85,14 @@ class _Tables:
             "branch": i,
             "support": list(table["support"][i]),
             **{name: table[name][i].item() for name in _OBSERVED},
+            "leading_pattern": int(table["leading"][i]),
+            "leading_weight": float(table["leading_weight"][i]),
             "beta_min": _bound(table["beta_min"][i]),
             "beta_max": _bound(table["beta_max"][i]),
             "beta_min_end": self._end(table["beta_min_point"][i]),
             "beta_max_end": self._end(table["beta_max_point"][i]),
             "equal_to": None if first == i else first,
-            "status": table["status"][i],
+            "status": str(table["status"][i]),
             "pieces": [self._piece(row) for row in np.flatnonzero(self._pieces["branch"] == i).tolist()],
         }
 
@@ -105,7 +109,7 @@ class _Tables:
                 "overlap_max": float(table["landing_overlap_max"][row]),
             }
         return {
-            "type": table["kind"][row],
+            "type": str(table["kind"][row]),
             "pattern": acting[0] if len(acting) == 1 else None,
             "patterns": acting,
             "jump": bool(table["jump"][row]),
@@ -116,7 +120,8 @@ class _Tables:
         table = self._pieces
         ends = {
             f"beta_{side}_event": _label(
-                table[f"beta_{side}_event"][row], self._points["patterns"][table[f"beta_{side}_point"][row]]
+                str(table[f"beta_{side}_event"][row]),
+                self._points["patterns"][table[f"beta_{side}_point"][row]],
             )
             for side in ("min", "max")
         }
@@ -136,7 +141,7 @@ class _Tables:
                 "branch": int(table["branch"][row]),
                 "beta_min": _bound(table["beta_min"][row]),
                 "beta_max": _bound(table["beta_max"][row]),
-                "transition": kind,
+                "transition": str(kind),
             }
             for row, kind in enumerate(table["transition"])
         ]
@@ -164,15 +169,15 @@ class _Tables:
             {
                 "branch": int(table["branch"][row]),
                 "beta": _bound(table["beta"][row]),
-                "type": table["kind"][row],
-                "status": status,
+                "type": str(table["kind"][row]),
+                "status": str(status),
             }
             for row, status in enumerate(table["status"])
             if status not in _TOLD
         ]
         named = {point["branch"] for point in points}
         return points + [
-            {"branch": i, "beta": None, "type": None, "status": status}
+            {"branch": i, "beta": None, "type": None, "status": str(status)}
             for i, status in enumerate(self._branches["status"])
             if status not in _TOLD and i not in named
         ]
@@ -194,7 +199,8 @@ def branches_lines(summary: Mapping[str, Any]) -> list[str]:
     search, model = summary["search"], summary["model"]
     lower, upper = summary["range"]["lower"], summary["range"]["upper"]
     walk = f"from {0 if lower is None else lower:g} to {'inf' if upper is None else format(upper, 'g')}"
-    found = f"{search['minima']} minima from {search['starts']} starts"
+    minima = "1 minimum" if search["minima"] == 1 else f"{search['minima']} minima"
+    found = f"{minima} from {search['starts']} starts"
     if search["undecided"]:
         found += f", {search['undecided']} starts undecided"
     parts = {
@@ -206,11 +212,11 @@ def branches_lines(summary: Mapping[str, Any]) -> list[str]:
     return [*section_lines(parts), "", *_table(summary)]
 
 
-def support_text(support: Sequence[int], named: int = _NAMED_PATTERNS) -> str:
-    """A support as in ``{3, 17}``; as a number of patterns where it is large."""
-    if len(support) > named:
-        return f"{len(support)} patterns"
-    return "{" + ", ".join(map(str, support)) + "}"
+def support_text(support: Sequence[int], leading: int, weight: float, named: int = _NAMED_PATTERNS) -> str:
+    """A support as in ``{3, 17}``; a large one as ``{3} + 9`` if one pattern has most of the weight."""
+    if len(support) <= named:
+        return "{" + ", ".join(map(str, support)) + "}"
+    return f"{{{leading}}} + {len(support) - 1}" if weight > 0.5 else f"{len(support)} patterns"
 
 
 def _equilibrium(summary: Mapping[str, Any]) -> list[str]:
@@ -233,7 +239,7 @@ def _coexistence(summary: Mapping[str, Any]) -> list[str]:
     points = summary["coexistence"]
     if not points:
         return ["no two branches have equal energies at a single beta"]
-    shown = [point for point in points if point["equilibrium"]] or points[:_NAMED_PATTERNS]
+    shown = [point for point in points if point["equilibrium"]] or points[:_SHOWN_CROSSINGS]
     sentences = [
         "branches {0} and {1} at beta = {beta:.12g}, z_max = {z[0]:.6g} and {z[1]:.6g}".format(
             *point["branches"], beta=point["beta"], z=point["overlap_max"]
@@ -253,13 +259,17 @@ def _table(summary: Mapping[str, Any]) -> list[str]:
     ends = f"{'beta_min':>9} {'ends by':<11}{'beta_max':>9} {'ends by'}"
     lines = [f"{'branch':>6} {'support':<12}{'Gamma':>10}{'z_max':>11}{ends}"]
     lines += [
-        f"{row['branch']:>6} {support_text(row['support'], 3):<12}{row['free_energy']:>10.6g}"
+        f"{row['branch']:>6} {_support(row):<12}{row['free_energy']:>10.6g}"
         f"{row['overlap_max']:>11.6g}{_end(row, 'min', 0):<21}{_end(row, 'max', math.inf)}"
         for row in shown
     ]
     if len(branches) > len(shown):
         lines.append(f"and {len(branches) - len(shown)} more, all in summary.json")
     return lines
+
+
+def _support(row: Mapping[str, Any]) -> str:
+    return support_text(row["support"], row["leading_pattern"], row["leading_weight"], 3)
 
 
 def _end(row: Mapping[str, Any], side: str, unbounded: float) -> str:

@@ -165,6 +165,8 @@ def _branch_columns(branches: BranchSet, numbered: _Numbered, crossings: Sequenc
         "branch": range(len(branches)),
         "support": _padded([state.support for state in states]),
         **_observed(states),
+        "leading": [int(np.argmax(state.weights)) for state in states],
+        "leading_weight": [float(np.max(state.weights)) for state in states],
         "beta_min": [branch.lower for branch in branches],
         "beta_max": [branch.upper for branch in branches],
         "beta_min_end": [_KINDS[numbered.points[row][1].kind] for row in lower],

@@ -33,7 +33,7 @@ class BranchSpec(StudySpec):
     for the default patterns, otherwise the middle of the range.
     """
 
-    study: Annotated[str, one_of("study", ("branches-beta",))] = "branches-beta"
+    study: Annotated[str, one_of("study", ("branches",))] = "branches"
     at: Annotated[float | None, real("at", 0, math.inf, "()")] = None
     betas: tuple[float, ...] | None = None
     top: Annotated[int | str, count_or_all("top")] = ALL
@@ -82,6 +82,12 @@ class BranchSpec(StudySpec):
             return known
         first, *between, last = betas
         return between[len(between) // 2] if between else (first + last) / 2
+
+    @property
+    def reference_origin(self) -> str:
+        """Where a reference that was not given comes from, in words."""
+        known = self.at == DEFAULT_REFERENCES.get(self.alpha)
+        return f"beta {self.at:.12g}, " + ("the default reference" if known else "the middle of the range")
 
     @property
     def is_resolved(self) -> bool:

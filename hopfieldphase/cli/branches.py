@@ -1,0 +1,190 @@
+"""`hopfieldphase branches …`: every branch of minima, where it ends, and which one wins."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hopfieldphase.cli import options
+from hopfieldphase.cli.console import Console
+from hopfieldphase.cli.failures import NOT_CONVERGED
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hopfieldphase.runs.branch_spec import BranchSpec
+
+BRANCHES = "Branches"
+SHOWN_FAILURES = 5
+
+app = typer.Typer(
+    help="Find the minima at one parameter value and follow each through a range.",
+    cls=options.Group,
+    rich_markup_mode=None,
+)
+
+
+def _option(metavar: str, text: str) -> Any:
+    return typer.Option(metavar=metavar, help=text, show_default=False, rich_help_panel=BRANCHES)
+
+
+@app.command("beta", cls=options.Command, short_help="Follow minima in the inverse temperature.")
+def beta(
+    alpha: Annotated[
+        float, _option("A", "Tsallis index, above 0 and finite; 2 is followed exactly.  [default: 2]")
+    ] = 2.0,
+    at: Annotated[
+        float | None,
+        _option(
+            "BETA",
+            "Reference at which the minima are searched.  [default: 290 (alpha 2) and 140 (alpha 1) for the "
+            "default patterns, else the middle of the range]",
+        ),
+    ] = None,
+    betas: Annotated[
+        str | None,
+        _option(
+            "GRID",
+            "Range that is followed and grid of the curves: start:stop:step, start:stop:xfactor, or a comma "
+            "list.  [default: alpha 2: from 0 to inf; else 20:400:2; for measured patterns a suggested one]",
+        ),
+    ] = None,
+    top: Annotated[
+        str, _option("N", "Follow the N minima of largest overlap, or all.  [default: all]")
+    ] = "all",
+    patterns: options.PatternFile = None,
+    generator: options.Generator = None,
+    M: options.PatternCount = None,
+    d: options.Dimension = None,
+    seed: options.Seed = None,
+    realization: Annotated[
+        int,
+        typer.Option(
+            metavar="K",
+            help="Which pattern set of the seed.  [default: 0]",
+            show_default=False,
+            rich_help_panel=options.PATTERNS,
+        ),
+    ] = 0,
+    clusters: options.Clusters = None,
+    delta: options.Delta = None,
+    noise: options.Noise = None,
+    cosine: options.Cosine = None,
+    epsilon: options.Epsilon = None,
+    degrees_of_freedom: options.Tail = None,
+    out: options.Out = None,
+    force: options.Force = False,
+    no_plot: options.NoPlot = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Find the minima at a reference beta and follow the branch of each.
+
+    At alpha = 2 exactly, from event to event; at other alpha through folds and along unstable arms. Writes
+    the branches with their special points, a figure, and a summary that names what ends each branch and
+    where free energies are equal.
+    """
+    from hopfieldphase.runs.branch_spec import BranchSpec
+    from hopfieldphase.runs.specs import PatternSpec
+
+    source: dict[str, Any] = {
+        "generator": generator, "path": patterns, "M": M, "d": d, "seed": seed, "clusters": clusters,
+        "delta": delta, "noise": noise, "cosine": cosine, "epsilon": epsilon,
+        "degrees_of_freedom": degrees_of_freedom,
+    }  # fmt: skip
+    study: dict[str, Any] = {
+        "alpha": alpha, "at": at, "betas": betas, "top": top, "realization": realization
+    }  # fmt: skip
+    spec = BranchSpec(patterns=PatternSpec(**source), **study)
+    console = Console(quiet=quiet, color=not no_color)
+    _run(spec, out, console, chosen=at is None, force=force, plot=not no_plot, as_json=json)
+
+
+def _run(
+    spec: "BranchSpec",
+    out: Path | None,
+    console: Console,
+    *,
+    chosen: bool,
+    force: bool,
+    plot: bool,
+    as_json: bool,
+) -> None:
+    """Follow the branches, or show the finished result; leave with exit code 3 if one was not followed."""
+    from hopfieldphase.kernels.threads import thread_count
+    from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
+
+    thread_count()  # a wrong environment is reported before anything starts
+    if not spec.is_resolved:
+        from hopfieldphase.runs.branches import resolve
+
+        spec = resolve(spec)
+    path = out or spec.default_folder
+    summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
+    verb = "wrote" if summary is None else "kept"
+    if summary is not None:
+        console.say(f"already done: {path} holds this result (--force recomputes)")
+    else:
+        with claim_folder(path):
+            if not force:
+                check_free(path, spec.fingerprint)
+            console.say(_headline(spec))
+            if chosen:
+                console.say(f"no --at given: {spec.reference_origin}")
+            summary = _compute(spec, path, console, plot)
+    if as_json:
+        console.data(summary)
+    else:
+        from hopfieldphase.data.branch_summary import branches_lines
+
+        console.report("\n".join(branches_lines(summary)))
+    _name_failures(summary, console)
+    if plot:
+        console.say(f"figure: {path}/figure.png")
+    console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
+    if summary["unconverged"]:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _compute(spec: "BranchSpec", path: Path, console: Console, plot: bool) -> dict[str, Any]:
+    from hopfieldphase.kernels.compilation import on_first_compilation
+
+    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+    from hopfieldphase.runs.branches import compute_branches
+
+    return compute_branches(spec, path, draw=_draw if plot else None)
+
+
+def _draw(tree: "xr.DataTree", file: Path) -> None:
+    from hopfieldphase.plotting.branches import plot_branches
+    from hopfieldphase.plotting.style import save
+
+    first, *_ = plot_branches(tree)
+    save(first.figure, file)  # pyright: ignore[reportArgumentType]  # a whole figure, no subfigure
+
+
+def _headline(spec: "BranchSpec") -> str:
+    from hopfieldphase.runs.ranges import format_grid, format_number
+
+    source = spec.patterns
+    facts = [f"alpha {format_number(spec.alpha)}", str(source.path or source.generator)]
+    facts += [f"{name} {getattr(source, name)}" for name in ("M", "d") if getattr(source, name) is not None]
+    facts += [f"at beta {spec.at:.12g}"]
+    facts += ["followed from 0 to inf" if spec.betas is None else f"beta {format_grid(spec.betas)}"]
+    return f"branches beta: {', '.join(facts)}"
+
+
+def _name_failures(summary: dict[str, Any], console: Console) -> None:
+    failed = summary["unconverged"]
+    if not failed:
+        return
+    console.warn(f"warning: {len(failed)} special points were not located as asked:")
+    for point in failed[:SHOWN_FAILURES]:
+        where = "" if point["beta"] is None else f", {point['type']} at beta {point['beta']:.12g}"
+        console.warn(f"  branch {point['branch']}{where}: {point['status'].replace('_', ' ')}")
+    if len(failed) > SHOWN_FAILURES:
+        console.warn(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
+    console.warn("try another reference with --at, or a smaller range with --betas")
