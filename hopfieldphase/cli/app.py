@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hopfieldphase import __version__
-from hopfieldphase.cli import bench, critical, info, sweep, validate
+from hopfieldphase.cli import bench, branches, critical, diagram, info, sweep, validate
 from hopfieldphase.cli.console import write_line
 from hopfieldphase.cli.options import Command, Group
 
@@ -37,6 +37,7 @@ def options(
 
 
 app.add_typer(sweep.app, name="sweep")
+app.add_typer(branches.app, name="branches")
 app.command("critical", cls=Command, short_help="List the critical points of one set of patterns.")(
     critical.critical
 )
@@ -45,3 +46,6 @@ app.command("validate", cls=Command, short_help="Check every closed form against
 )
 app.command("info", cls=Command, short_help="Show what a result folder or a file holds.")(info.info)
 app.command("bench", cls=Command, short_help="Time the main jobs on this machine.")(bench.bench)
+app.command("phase-diagram", cls=Command, short_help="Map phases in two parameters, with their lines.")(
+    diagram.phase_diagram
+)

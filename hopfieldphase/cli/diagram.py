@@ -140,7 +140,7 @@ def _run(
     _name_failures(summary, console)
     if plot:
         console.say(f"figure: {path}/figure.png")
-    console.say(f"{verb} {shlex.quote(str(path))}")
+    console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
     if summary["failed_cells"] or summary["line_failures"]:
         raise typer.Exit(NOT_CONVERGED)
 

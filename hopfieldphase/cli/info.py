@@ -72,6 +72,7 @@ def _dataset(file: Path) -> dict[str, Any]:
     from hopfieldphase.data import store
     from hopfieldphase.data.branch_schema import holds_branches
     from hopfieldphase.data.branch_summary import branches_summary
+    from hopfieldphase.data.diagram import diagram_summary, holds_diagram
     from hopfieldphase.runs.folder import DATA, MARKER, read_marker
     from hopfieldphase.runs.results import summarise
 
@@ -88,6 +89,8 @@ def _dataset(file: Path) -> dict[str, Any]:
     if holds_branches(tree):
         groups = {f"{name}/": node.to_dataset(inherit=False) for name, node in tree.children.items()}
         summary = branches_summary(tree)
+    elif isinstance(tree, xr.DataTree) and holds_diagram(tree):
+        groups, summary = {"": dataset}, diagram_summary(tree)
     else:
         groups, summary = {"": dataset}, summarise(tree)
     return {
@@ -140,6 +143,10 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines += ["", "variables"]
     for name, variable in sorted(found["variables"].items()):
         lines.append(f"  {name:<20}{variable['dtype']:<9}{_words(variable['long_name'])}")
+    if "closed_forms" in found["summary"]:
+        from hopfieldphase.data import diagram
+
+        return [*lines, "", *diagram.summary_lines(found["summary"])]
     return [*lines, "", *summary_lines(found["summary"])]
 
 

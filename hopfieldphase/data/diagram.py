@@ -313,12 +313,12 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
     """The summary in words, a line each."""
     parameter = summary["parameter"]
     grid = summary["grid"]
-    low, high, count = grid[parameter]
-    text = [
-        f"phase diagram: beta {grid['beta'][0]:g} to {grid['beta'][1]:g} ({grid['beta'][2]} cells), "
-        f"{parameter} {low:g} to {high:g} ({count} cells)",
-        f"{summary['cells'] - len(summary['failed_cells'])} of {summary['cells']} cells hold verified states",
-    ]
+    text = ["phase diagram"]
+    for name in ("beta", parameter):
+        low, high, count = grid[name]
+        text.append(f"  {name.replace('_', ' ')}: {count} cells centred from {low:g} to {high:g}")
+    good = summary["cells"] - len(summary["failed_cells"])
+    text.append(f"{good} of {summary['cells']} cells hold verified states")
     states = summary["maps"]["n_states"]
     if states is not None:
         text.append(f"coexisting stable states found: {states[0]:g} to {states[1]:g}")
