@@ -120,12 +120,13 @@ def test_a_wrong_formula_is_noticed(monkeypatch, form, name):
 
 
 def test_the_verdict_flips(monkeypatch, outcome):
+    before = outcome("isolation-gap")
     right = closed_forms.isolation_gap
     monkeypatch.setattr(closed_forms, "isolation_gap", lambda *a, **k: right(*a, **k) * WRONG)
-    result = find_check("isolation-gap")()
-    assert (outcome("isolation-gap").passed, result.passed) == (True, False)
-    assert result.worst_error == pytest.approx(1e-9, rel=1e-3)
-    assert result.cases == outcome("isolation-gap").cases
+    after = find_check("isolation-gap")()
+    assert (before.passed, after.passed) == (True, False)
+    assert after.worst_error == pytest.approx(1e-9, rel=1e-3)
+    assert after.cases == before.cases
 
 
 def test_the_sampled_probability_notices_five_percent(monkeypatch):
