@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from hopfieldphase.phases.coexistence import coexistence, equilibrium
     from hopfieldphase.phases.spinodals import spinodals
     from hopfieldphase.runs.branches import branches
+    from hopfieldphase.runs.kappa import sweep_kappa, sweep_kappa_tree
+    from hopfieldphase.runs.kappa_spec import KappaSpec
     from hopfieldphase.runs.specs import SweepSpec
     from hopfieldphase.runs.sweeps import sweep_beta
     from hopfieldphase.solvers.relaxation import Solution, relax
@@ -38,6 +40,7 @@ __all__ = [
     "HopfieldModel",
     "HopfieldPhaseError",
     "InputError",
+    "KappaSpec",
     "Piece",
     "Problem",
     "Solution",
@@ -57,6 +60,8 @@ __all__ = [
     "relax",
     "spinodals",
     "sweep_beta",
+    "sweep_kappa",
+    "sweep_kappa_tree",
     "tsallis_entropy",
     "weights",
 ]
@@ -67,6 +72,7 @@ _HOMES = {
     "HopfieldModel": "hopfieldphase.model",
     "HopfieldPhaseError": "hopfieldphase.core.errors",
     "InputError": "hopfieldphase.core.errors",
+    "KappaSpec": "hopfieldphase.runs.kappa_spec",
     "Piece": "hopfieldphase.continuation.branch",
     "Problem": "hopfieldphase.continuation.equations",
     "Solution": "hopfieldphase.solvers.relaxation",
@@ -84,6 +90,8 @@ _HOMES = {
     "relax": "hopfieldphase.solvers.relaxation",
     "spinodals": "hopfieldphase.phases.spinodals",
     "sweep_beta": "hopfieldphase.runs.sweeps",
+    "sweep_kappa": "hopfieldphase.runs.kappa",
+    "sweep_kappa_tree": "hopfieldphase.runs.kappa",
     "tsallis_entropy": "hopfieldphase.core.tsallis",
     "weights": "hopfieldphase.kernels.maps",
 }

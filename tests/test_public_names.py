@@ -16,6 +16,7 @@ PROMISED = {
     "HopfieldModel",
     "HopfieldPhaseError",
     "InputError",
+    "KappaSpec",
     "Piece",
     "Problem",
     "Solution",
@@ -35,6 +36,8 @@ PROMISED = {
     "relax",
     "spinodals",
     "sweep_beta",
+    "sweep_kappa",
+    "sweep_kappa_tree",
     "tsallis_entropy",
     "weights",
 }

@@ -104,9 +104,8 @@ def sweep_kappa(
 
     Examples
     --------
-    >>> from hopfieldphase.patterns import sequence
-    >>> from hopfieldphase.runs.kappa import sweep_kappa
-    >>> ds = sweep_kappa(sequence("clustered", d=48), "0.06:0.16:0.02")
+    >>> import hopfieldphase as hp
+    >>> ds = hp.sweep_kappa(hp.patterns.sequence("clustered", d=48), "0.06:0.16:0.02")
     >>> ds["M"].values.tolist()
     [18, 47, 122, 317, 829, 2165]
     """
