@@ -7,6 +7,7 @@ Eigenvalues that cross zero both ways at once change none of them, but the space
 """
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,16 +41,14 @@ def locate(equations: Equations, a: Node, b: Node) -> list[Event]:
     StepTooLong
         When the points between a and b do not join them smoothly: a and b lie on two curves.
     """
+    marks = [] if equations.barrier else _monitor_events(equations, a, b)
+    # The curvature may jump where a monitored function vanishes: the stretches in between are smooth.
+    corners = [a, *(mark.node for mark in marks if not mark.node.singular), b]
     events: list[Event] = []
-    _singular_points(equations, a, b, events)
-    if equations.barrier or not a.monitors.size:
-        return events
-    everything: list[Event] = []
-    last = a
-    for event in events:
-        everything += [*_monitor_events(equations, last, event.node, event.index_before), event]
-        last = event.node
-    return everything + _monitor_events(equations, last, b, b.index)
+    for first, last in pairwise(corners):
+        _singular_points(equations, first, last, events)
+    chord = b.y - a.y
+    return sorted([*events, *marks], key=lambda event: float(event.node.y @ chord))
 
 
 def _singular_points(equations: Equations, a: Node, b: Node, events: list[Event]) -> None:
@@ -164,7 +163,7 @@ def _turn(equations: Equations, arc: Arc, a: Node, b: Node) -> Node:
     return node
 
 
-def _monitor_events(equations: Equations, a: Node, b: Node, index: int) -> list[Event]:
+def _monitor_events(equations: Equations, a: Node, b: Node) -> list[Event]:
     """Sign changes of monitored functions between two points; those that come together are one event."""
     changed = np.flatnonzero((a.monitors < 0.0) != (b.monitors < 0.0))
     if not changed.size:
@@ -192,9 +191,9 @@ def _monitor_events(equations: Equations, a: Node, b: Node, index: int) -> list[
     values[at_once] = 0.0
     event = Event(
         kind=CurvePointKind.MONITOR,
-        node=replace(node, index=index, monitors=values),
-        index_before=index,
-        index_after=index,
+        node=replace(node, monitors=values),
+        index_before=node.index,
+        index_after=node.index,
         multiplicity=len(at_once),
         monitors=tuple(int(k) for k in at_once),
         bracket=bracket_of(equations, a, node, b),
@@ -202,7 +201,7 @@ def _monitor_events(equations: Equations, a: Node, b: Node, index: int) -> list[
     left, right = values.copy(), values.copy()
     left[at_once], right[at_once] = a.monitors[at_once], b.monitors[at_once]
     return [
-        *_monitor_events(equations, a, replace(node, monitors=left), index),
+        *_monitor_events(equations, a, replace(node, monitors=left)),
         event,
-        *_monitor_events(equations, replace(node, monitors=right), b, index),
+        *_monitor_events(equations, replace(node, monitors=right), b),
     ]

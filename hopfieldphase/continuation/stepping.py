@@ -35,8 +35,10 @@ AIM_LANDING = 0.3
 MAX_GROWTH = 2.0
 # Extrapolation reaches at most this many lengths of the last step.
 MAX_REACH = 2.5
-# A barrier is approached at this part of the way, and met from there at no larger angle.
+# A barrier is approached at this part of the way, met from there at no larger angle than that, and with the
+# index that the curve has close beside it.
 INSIDE = 0.8
+BESIDE = 0.999
 MAX_BARRIER_COSINE = math.cos(0.3)
 
 
@@ -212,7 +214,8 @@ def _stop(equations: Equations, predictor: Predictor, reach: float, beyond: Node
         return _stop(equations, predictor, INSIDE * reach, inside)
     chord = beyond.y - inside.y
     straight = float(chord @ inside.tangent) >= MAX_BARRIER_COSINE * math.sqrt(float(chord @ chord))
-    if not straight or not belong_together(last, inside):
+    beside = predictor.land(equations, BESIDE * reach)
+    if not straight or not belong_together(last, inside) or beside is None or beside[0].index != inside.index:
         return None
     barrier = replace(
         beyond,
