@@ -143,8 +143,8 @@ COMMENTS: Mapping[str, str] = {
     "branches, branch and landing_branch, have equal free energies.",
     "arcs": "Points along the pieces in the direction of the branch, with both ends; a point where the phase "
     "changes within a piece occurs once for each phase.",
-    "curves": "Of several states of one branch at one beta the one with fewest unstable directions; NaN, "
-    "support_size 0 and index -1 where the branch does not exist.",
+    "curves": "Of several states of one branch at one beta the one with fewest unstable directions, then "
+    "that of lowest free energy; NaN, support_size 0 and index -1 where the branch does not exist.",
     "equilibrium": "Intervals on which one branch has the lowest free energy of all branches followed.",
     "patterns": "One pattern per row.",
 }

@@ -311,13 +311,17 @@ def _arc_columns(runs: Sequence[_Run]) -> Columns:
 
 
 def _curve_columns(branches: BranchSet, grid: Vector, runs: Sequence[_Run]) -> Columns:
-    """Of several states of one branch at one β the one with fewest unstable directions."""
+    """Of several states of one branch at one β the most stable one, then that of lowest Γ."""
     place = {beta: k for k, beta in enumerate(grid.tolist())}
     best: dict[tuple[int, int], tuple[_Run, State]] = {}
     for run in runs:
         for point in run.points:
             key = (run.branch, place.get(point.beta, NOTHING))
-            if key[1] != NOTHING and (key not in best or run.index < best[key][0].index):
+            if key[1] == NOTHING:
+                continue
+            known = best.get(key)
+            rank = (run.index, point.state.free_energy)
+            if known is None or rank < (known[0].index, known[1].free_energy):
                 best[key] = (run, point.state)
     shape = (len(branches), grid.size)
     columns: Columns = {"branch": range(len(branches)), "beta": grid}
