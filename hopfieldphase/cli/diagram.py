@@ -41,7 +41,7 @@ def phase_diagram(
         _option(
             AXES,
             "GRID",
-            "Cell centres on the second axis.  [default: kappa 0.1:0.28:0.01, alpha 0.5:2.9:0.1, "
+            "Cell centres on the second axis.  [default: kappa 0.1:0.28:0.01, alpha 0.5:2.875:0.125, "
             "noise-strength 0.01:0.2:0.01, epsilon 0.03:0.87:0.04]",
         ),
     ] = None,

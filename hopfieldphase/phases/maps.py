@@ -16,12 +16,13 @@ from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers import Solution, relax_many
 
 RETRIEVED = 0.9
-"""A query is retrieved when its pattern has the largest overlap, at least this part of that with itself."""
+"""A query is retrieved when its pattern has most of the weight, and this part of its overlap with itself."""
 
 MOST_STARTS = 48
 """Patterns, and pairs of patterns, from which coexisting states are searched in a cell."""
 
 _STREAM = 7
+_HALF = 0.5 + 1e-6
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,8 @@ def _distinct(solutions: list[Solution], length: float) -> list[Solution]:
 
 
 def _retrieved(answers: list[Solution], asked: NDArray[np.int64], own: Vector) -> list[bool]:
+    """Whether each answer is its pattern; the equal mixture of two similar patterns is neither of them."""
     return [
-        int(np.argmax(answer.overlaps)) == mu and answer.overlaps[mu] >= RETRIEVED * full
+        answer.weights[mu] > _HALF and answer.overlaps[mu] >= RETRIEVED * full
         for answer, mu, full in zip(answers, asked, own, strict=True)
     ]

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
@@ -27,6 +28,7 @@ REGIONS = ("mixture", "hysteresis", "retrieval")
 HELD = 1e-6
 """Difference of z_max, relative to saturation, above which both sweeps hold different states."""
 
+_FEW = 100.0  # a logarithmic axis over less than this factor also labels 2 and 5
 _SINGLE = 1.0 + 1e-3  # IPR of a state on one pattern
 _REGION_COLOURS: tuple[Any, ...] = tuple(
     tuple(0.75 + 0.25 * part for part in to_rgb(name)) for name in ("#56B4E9", "#F0E442", "#009E73")
@@ -200,9 +202,10 @@ def _draw_regions(tree: xr.DataTree, ax: Axes) -> list[Artist]:
         place = _middle(kinds == kind)
         if place is not None:
             centre = (root["beta"].values[place[1]], root[str(tree.attrs["parameter"])].values[place[0]])
+            halo = [withStroke(linewidth=2.0, foreground="white")]
             ax.annotate(
                 name, centre, ha="center", va="center", fontsize=8, style="italic", zorder=4,
-                bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 1.0},
+                path_effects=halo, annotation_clip=True,
             )  # fmt: skip
     return [*handles, *entries]
 
@@ -235,6 +238,8 @@ def _draw_lines(tree: xr.DataTree, ax: Axes, thin: str | None = None) -> list[Ar
     drawn: dict[str, dict[str, Any]] = {}
 
     def draw(beta: Array, y: Array, name: str, order: float, steps: bool = False) -> None:
+        if not np.isfinite(beta).any():
+            return
         look = _STYLES[name] | ({"linewidth": 0.7, "color": thin} if thin else {})
         if steps:
             _step(ax, beta, y, look | {"zorder": order})
@@ -251,8 +256,7 @@ def _draw_lines(tree: xr.DataTree, ax: Axes, thin: str | None = None) -> list[Ar
         if name in SIDES:
             soft = line["continuous"]
             draw(np.where(soft, np.nan, line["beta"]), line["y"], name, 3.0, line["step"])
-            if soft.any():
-                draw(np.where(soft, line["beta"], np.nan), line["y"], "continuous", 3.2)
+            draw(np.where(soft, line["beta"], np.nan), line["y"], "continuous", 3.2)
         else:
             draw(line["beta"], line["y"], name, 2.6 if name == "coexistence" else 2.8, line["step"])
     return [Line2D([], [], label=_LABELS[name], **drawn[name]) for name in _LABELS if name in drawn]
@@ -276,6 +280,10 @@ def _finish(tree: xr.DataTree, ax: Axes) -> None:
     x, y = _edges(tree)
     if _is_geometric(root["beta"].values):
         ax.set_xscale("log")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        if x[-1] < _FEW * x[0]:
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
     ax.set_xlabel(style.label(root["beta"]))

@@ -15,7 +15,7 @@ AXES = ("kappa", "alpha", "noise-strength", "epsilon")
 
 DEFAULT_VALUES = {
     "kappa": "0.1:0.28:0.01",
-    "alpha": "0.5:2.9:0.1",
+    "alpha": "0.5:2.875:0.125",
     "noise-strength": "0.01:0.2:0.01",
     "epsilon": "0.03:0.87:0.04",
 }

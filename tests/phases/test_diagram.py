@@ -145,6 +145,13 @@ def test_more_noise_means_less_retrieval():
     assert rates[0] > rates[1] > rates[2]
 
 
+def test_a_mixture_of_similar_patterns_retrieves_neither():
+    """At ε = 0.9 the mixture has 0.95 of the overlap of a key with itself, and half of the weight."""
+    keys = patterns.two_keys(0.9)
+    row = map_row(HopfieldModel(keys, 2.0, 1.0), [10.0, 30.0], Queries(8, 0.0))  # coexistence at 20
+    assert row.retrieval.tolist() == [0.0, 1.0]
+
+
 def test_bad_queries():
     with pytest.raises(InputError, match="queries"):
         Queries(count=0)
