@@ -116,20 +116,13 @@ def follow_load(
             f"the largest kappa needs {N} patterns, but there are {model.M}: "
             f"end the range at kappa <= {math.log(model.M) / model.d:.4f}"
         )
-    patterns = np.require(model.patterns[:N], np.float64, ["C", "W"])
-    reach = model.scale * np.linalg.norm(patterns, axis=1)
-    crowd = kernel.Crowd(patterns, model.scale, model.alpha, reach, np.maximum.accumulate(reach))
+    crowd = crowd_of(model, N)
     order = slice(None) if way == UP else slice(None, None, -1)
     loads = [int(M) for M in counts[order]]
-    begin = HopfieldModel(patterns[: loads[0]], model.alpha, model.scale)
-    walk = _Walk(crowd, beta, options, loads, keep_states)
+    begin = HopfieldModel(crowd.patterns[: loads[0]], model.alpha, model.scale)
+    walk = Walk(crowd, beta, options, loads, keep_states)
     walk.begin(initial_state(begin, start, beta, options))
-    if model.alpha <= 1.0:
-        walk.in_steps()
-    elif way == UP:
-        walk.through_entering()
-    else:
-        walk.through_leaving()
+    walk.go(way)
     floats, ints = np.array(walk.floats)[order], np.array(walk.ints)[order]
     columns = {name: floats[:, i] for i, name in enumerate(FLOAT_COLUMNS)}
     columns |= {name: ints[:, i] for i, name in enumerate(INT_COLUMNS)}
@@ -141,8 +134,15 @@ def follow_load(
     )
 
 
+def crowd_of(model: HopfieldModel, N: int) -> kernel.Crowd:
+    """The first N patterns of a model, as the kernels take them."""
+    patterns = np.require(model.patterns[:N], np.float64, ["C", "W"])
+    reach = model.scale * np.linalg.norm(patterns, axis=1)
+    return kernel.Crowd(patterns, model.scale, model.alpha, reach, np.maximum.accumulate(reach))
+
+
 @dataclass(frozen=True, eq=False)
-class _Point:
+class Point:
     """The followed state among the first M patterns, with the outcome of its relaxation."""
 
     M: int
@@ -152,14 +152,15 @@ class _Point:
 
     @property
     def free_energy(self) -> float:
+        """Γ of the state."""
         return self.outcome[1]
 
 
-class _Walk:
+class Walk:
     """A state that is followed, and the tables that it fills.
 
     `loads` are the numbers of patterns to observe, in walking order; `steps` and `jumped` tell what happened
-    since the last observation.
+    since the last observation. Where `record` or `observe` of a subclass sets `stopped`, the walk ends.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class _Walk:
         self.state, self.scratch = kernel.followed(N, d), kernel.scratch(N, d)
         self.M = loads[0]
         self.outcome: tuple[Any, ...] = ()
-        self.steps, self.jumped = 0, False
+        self.steps, self.jumped, self.stopped = 0, False, False
         self.floats: list[tuple[float, ...]] = []
         self.ints: list[tuple[int, ...]] = []
         self.states: list[np.ndarray] = []
@@ -186,37 +187,48 @@ class _Walk:
         kernel.overlaps(self.crowd, self.state.x, 0, self.M, self.state.z)
         self._settle(self.M, self.M)
 
-    def through_entering(self) -> None:
+    def go(self, way: int) -> None:
+        """Walk `UP` or `DOWN` through all loads."""
+        if self.crowd.alpha <= 1.0:
+            self._in_steps()
+        elif way == UP:
+            self._through_entering()
+        else:
+            self._through_leaving()
+
+    def _through_entering(self) -> None:
         """Patterns join, and each one that acts on the state is an event."""
         n = 0
-        while n < len(self.loads):
+        while n < len(self.loads) and not self.stopped:
             threshold, level = kernel.acting_from(self.crowd, self.state, self.outcome[2])
             pattern = kernel.next_acting(self.crowd, self.state, self.M, self.loads[-1], level)
             while n < len(self.loads) and self.loads[n] <= pattern:
-                self._observe(self.loads[n])
+                self.observe(self.loads[n])
                 n += 1
             if n < len(self.loads):
                 self._event(pattern, pattern + 1, bool(self.state.z[pattern] > threshold))
 
-    def through_leaving(self) -> None:
+    def _through_leaving(self) -> None:
         """Patterns leave, and each one that acts on the state is an event."""
         n = 0
-        while n < len(self.loads):
+        while n < len(self.loads) and not self.stopped:
             threshold, level = kernel.acting_from(self.crowd, self.state, self.outcome[2])
             pattern = kernel.last_acting(self.state, level)
             while n < len(self.loads) and self.loads[n] > pattern:
-                self._observe(self.loads[n])
+                self.observe(self.loads[n])
                 n += 1
             if n < len(self.loads):
                 self._event(pattern + 1, pattern, bool(self.state.z[pattern] > threshold))
 
-    def in_steps(self) -> None:
+    def _in_steps(self) -> None:
         """Patterns join or leave in steps, one by one where the state does not follow them smoothly."""
         for load in self.loads:
             n = math.ceil(abs(math.log(load / self.M)) / math.log(LARGEST_GROWTH))
             for goal in np.rint(np.geomspace(self.M, load, n + 1)[1:]):
                 self._reach(int(goal))
-            self._observe(load)
+            if self.stopped:
+                return
+            self.observe(load)
 
     def event_table(self) -> LoadEvents:
         """The events as columns."""
@@ -228,19 +240,19 @@ class _Walk:
         before = self._point(M_old)
         moved, returned = self._step(M_old, M_new)
         if acts or moved > self.nearness:
-            self._record(before, moved, not returned)
+            self.record(before, moved, not returned)
 
     def _reach(self, goal: int) -> None:
         """Go to `goal` patterns in steps that the tangent explains, halved where it does not, down to one."""
         goals = [goal]
-        while goals:
+        while goals and not self.stopped:
             before, near = self._point(self.M), goals[-1]
             if near == before.M:
                 goals.pop()
             elif abs(near - before.M) == 1:
                 moved, returned = self._step(before.M, near)
                 if not returned:
-                    self._record(before, moved, True)
+                    self.record(before, moved, True)
             elif not self._smooth_step(near):
                 self._recall(before)
                 goals.append((before.M + near) // 2)
@@ -285,15 +297,16 @@ class _Walk:
         self.M = M
         self.steps += self.outcome[6]
 
-    def _point(self, M: int) -> _Point:
-        return _Point(M, self.state.x.copy(), kernel.largest_overlap(self.state, M), self.outcome)
+    def _point(self, M: int) -> Point:
+        return Point(M, self.state.x.copy(), kernel.largest_overlap(self.state, M), self.outcome)
 
-    def _recall(self, point: _Point) -> None:
+    def _recall(self, point: Point) -> None:
         self.M, self.outcome = point.M, point.outcome
         self.state.x[:] = point.x
         kernel.overlaps(self.crowd, self.state.x, 0, self.M, self.state.z)
 
-    def _record(self, before: _Point, moved: float, jumped: bool) -> None:
+    def record(self, before: Point, moved: float, jumped: bool) -> None:
+        """Note how the state changed with one pattern."""
         after = self._point(self.M)
         self.jumped = self.jumped or jumped
         self.events.append(
@@ -309,7 +322,7 @@ class _Walk:
             )
         )
 
-    def _observe(self, M: int) -> None:
+    def observe(self, M: int) -> None:
         """Note the state as it is among the first M patterns."""
         status, energy, _, residual, inner, outer, _ = self.outcome
         overlap_max, ipr, support, above = kernel.observe(self.crowd, self.state, M, OVERLAP_THRESHOLD)
