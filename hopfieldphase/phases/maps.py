@@ -166,6 +166,6 @@ def _distinct(solutions: list[Solution], length: float) -> list[Solution]:
 def _retrieved(answers: list[Solution], asked: NDArray[np.int64], own: Vector) -> list[bool]:
     """Whether each answer is its pattern; the equal mixture of two similar patterns is neither of them."""
     return [
-        answer.weights[mu] > _HALF and answer.overlaps[mu] >= RETRIEVED * full
+        bool(answer.weights[mu] > _HALF and answer.overlaps[mu] >= RETRIEVED * full)
         for answer, mu, full in zip(answers, asked, own, strict=True)
     ]
