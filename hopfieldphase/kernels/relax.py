@@ -40,6 +40,8 @@ HANDOVER = 1e-7
 FLAT = 1e-11
 # Overlaps this close to the threshold, relative to the overlaps, count as tied with it.
 TIE = 1e-10
+# A stalled state with negative curvature and a residual below this is taken for a saddle.
+BESIDE_SADDLE = 1e-5
 MAX_ESCAPES = 50
 STALLED_STEPS = 30
 # Trial lengths along a soft direction: 1e-4 of the state, doubled up to its whole length.
@@ -186,7 +188,13 @@ def relax(problem, beta, x0, method, tolerance, max_steps, polish, work):
             status = CONVERGED
         if status != CONVERGED:
             inner = softest(problem, beta, work.p, work)
-            return status, gamma, theta, residual, inner, inner, steps
+            outcome = (status, gamma, theta, residual, inner, inner, steps)
+            # beside a saddle Γ is flat to rounding: leave it as if it had been reached
+            stuck = status == NO_PROGRESS and residual <= BESIDE_SADDLE and inner < -FLAT
+            if not (polish and stuck and escape(problem, beta, gamma, rounding, work)):
+                return outcome
+            steps += 1
+            continue
         if polish and residual > 64.0 * EPSILON:
             newton = best_newton_step(problem, beta, gamma, rounding, residual, work)
             if newton[0]:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from hopfieldphase.continuation.sweep import sweep
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
 from hopfieldphase.model import HopfieldModel
@@ -188,3 +189,10 @@ def test_bad_input_is_one_clear_line(keys, arguments, word):
     with pytest.raises(InputError, match=word) as error:
         relax(model, **({"x0": np.ones(16), "beta": 1.0} | arguments))
     assert "\n" not in str(error.value)
+
+
+def test_a_sweep_that_stalls_beside_a_saddle_leaves_it():
+    # Energy differences drown at a residual of 1e-8 here, where the curvature is already negative.
+    model = HopfieldModel(equicorrelated(10, 16, 0.2), alpha=2.1)
+    result = sweep(model, np.linspace(5.0, 150.0, 400))
+    assert (result.status == Status.CONVERGED).all()
