@@ -173,7 +173,7 @@ def _headline(spec: "BranchSpec") -> str:
     facts = [f"alpha {format_number(spec.alpha)}", str(source.path or source.generator)]
     facts += [f"{name} {getattr(source, name)}" for name in ("M", "d") if getattr(source, name) is not None]
     facts += [f"at beta {spec.at:.12g}"]
-    facts += ["followed from 0 to inf" if spec.betas is None else f"beta {format_grid(spec.betas)}"]
+    facts += ["all beta" if spec.betas is None else f"beta {format_grid(spec.betas)}"]
     return f"branches beta: {', '.join(facts)}"
 
 

@@ -70,7 +70,7 @@ def _dataset(file: Path) -> dict[str, Any]:
     import xarray as xr
 
     from hopfieldphase.data import store
-    from hopfieldphase.data.branch_schema import holds_branches
+    from hopfieldphase.data.branch_schema import GROUPS, group, holds_branches
     from hopfieldphase.data.branch_summary import branches_summary
     from hopfieldphase.data.diagram import diagram_summary, holds_diagram
     from hopfieldphase.runs.folder import DATA, MARKER, read_marker
@@ -87,7 +87,7 @@ def _dataset(file: Path) -> dict[str, Any]:
     if data.name == DATA and read_marker(folder) is not None:
         provenance = json_format.loads((folder / MARKER).read_text(encoding="utf-8"))
     if holds_branches(tree):
-        groups = {f"{name}/": node.to_dataset(inherit=False) for name, node in tree.children.items()}
+        groups = {f"{name}/": group(tree, name) for name in GROUPS}
         summary = branches_summary(tree)
     elif isinstance(tree, xr.DataTree) and holds_diagram(tree):
         groups, summary = {"": dataset}, diagram_summary(tree)

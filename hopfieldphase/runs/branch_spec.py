@@ -59,15 +59,13 @@ class BranchSpec(StudySpec):
             )
         if self.betas is None and self.alpha != 2.0 and not self.patterns.is_data:
             object.__setattr__(self, "betas", parse_grid(DEFAULT_BETAS))
+        if self.betas is not None and self.betas[0] == self.betas[-1]:
+            raise InputError(f"betas has one value, {self.betas[0]:g}: give the lowest and the highest beta")
         if self.at is None and not (self.betas is None and self.patterns.is_data):
             object.__setattr__(self, "at", self.reference_in(self.betas or parse_grid(DEFAULT_BETAS)))
-        if self.betas is not None:
+        if self.betas is not None and self.at is not None:
             low, high = self.betas[0], self.betas[-1]
-            if low == high:
-                raise InputError(
-                    f"betas has one value, {low:g}: give at least the lowest and the highest beta"
-                )
-            if self.at is not None and not low <= self.at <= high:
+            if not low <= self.at <= high:
                 raise InputError(
                     f"at = {self.at:.12g} lies outside the range [{low:.12g}, {high:.12g}] of betas: "
                     "choose a reference inside the range, or a wider range"

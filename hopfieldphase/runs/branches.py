@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from hopfieldphase.continuation import branches as continuation
+from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data import store
 from hopfieldphase.data.branch_summary import branches_summary
@@ -92,6 +93,7 @@ def branches(
         return _of_spec(resolve(model))
     if at is None:
         raise InputError("at is not given: name the inverse temperature at which minima are searched")
+    at = inverse_temperature(at)
     given, grid = _range_and_grid(betas)
     grid = grid or _suggested(model, at)
     options = {

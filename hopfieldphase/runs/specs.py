@@ -84,7 +84,7 @@ def count_or_all(name: str) -> BeforeValidator:
             return whole_number(name, int(value) if isinstance(value, str) else value, 1)
         except ValueError:
             raise InputError(
-                f"{name} = {value!r} is neither a whole number >= 1 nor {ALL!r}: give one of them"
+                f"{name} = {value} is neither a whole number >= 1 nor {ALL!r}: give one of them"
             ) from None
 
     return BeforeValidator(check)
