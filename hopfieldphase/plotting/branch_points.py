@@ -17,6 +17,8 @@ OTHER = "0.65"
 
 COEXISTING = "0.1"
 
+_SMOOTH = ("free_energy", "excess")
+
 MOST_CROSSINGS = 6
 """Among more crossings than these only those of the Maxwell line are drawn."""
 
@@ -37,7 +39,7 @@ ENDS = Symbol("o", 4.5, "loss of stability (spinodal, fold)")
 ONSET = Symbol("^", 5.0, "exact storage onset")
 COEXISTENCE = Symbol("D", 4.5, "coexistence", small=0.7)
 SYMMETRIC = Symbol("s", 4.5, "pitchfork, branch point", filled=False)
-CHANGE = Symbol("|", 5.0, "support change")
+CHANGE = Symbol("|", 4.0, "support change")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ class SpecialPoints:
         for row, node in self._nodes.items():
             symbol = self._symbol(row)
             colour = self._colours.get(int(self._points["branch"][row]), OTHER)
-            if symbol is None or (symbol is CHANGE and colour == OTHER):
+            # Of the energies all derivatives that the eye sees are continuous there.
+            if symbol is None or (symbol is CHANGE and (colour == OTHER or name in _SMOOTH)):
                 continue
             beta, value = float(self._arcs["beta"][node]), float(self._arcs[name][node])
             place = _Place(beta, value, colour, self._located(row), small=colour == OTHER)
@@ -168,7 +171,7 @@ def _scatter(ax: Axes, symbol: Symbol, places: Sequence[_Place], small: bool) ->
         s=size**2,
         c=colours,
         marker=symbol.marker,
-        linewidths=0.8,
+        linewidths=0.5 if symbol is CHANGE else 0.8,
         zorder=4 if small else 5,
         label=symbol.words,
     )
