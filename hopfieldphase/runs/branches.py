@@ -80,7 +80,7 @@ def branches(
     >>> import hopfieldphase as hp
     >>> model = hp.HopfieldModel(hp.patterns.two_keys(0.5, d=4), scale=1.0)
     >>> keys = hp.branches(model, at=5.0)
-    >>> [(branch.lower, branch.upper) for branch in keys]
+    >>> [(round(branch.lower, 12), branch.upper) for branch in keys]
     [(4.0, inf), (4.0, inf)]
     >>> keys.to_datatree()["branches"]["support"].values.tolist()
     [[0], [1]]
