@@ -27,6 +27,9 @@ MAX_CHORD_DEFECT = 0.05
 MAX_SHIFT = 1e-3
 
 
+_NO_VECTOR = np.empty(0)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
     """One converged point of a curve, in scaled unknowns.
@@ -49,7 +52,7 @@ class Node:
         F_x is singular to rounding; the index is then that of the node before.
     soft : ndarray, shape (n,)
         Unit vector near the null space of a symmetric F_x, carried along the curve by inverse iteration;
-        empty where F_x is not symmetric.
+        empty where F_x is not symmetric, or positive definite.
     soft_sign : int
         Sign of soft·F_x⁻¹·soft.
     suspect : bool
@@ -179,9 +182,10 @@ def correct(
             return None
         residual = linear.residual
         noise = float(residual @ residual) <= (NOISE * linear.size * scale) ** 2
+        stepper = linear.stepper(normal)
         first = previous = size = math.inf
         for _ in range(1 + MAX_CHORD_STEPS):
-            step = linear.step(residual, normal)
+            step = stepper(residual)
             size = math.sqrt(float(step @ step))
             if not size < math.inf:
                 return None
@@ -217,7 +221,9 @@ def node_at(
     if float(tangent @ forward) < 0.0:
         tangent, sign = -tangent, -1
     index = before.index if linear.singular and before is not None else linear.index()
-    soft, soft_sign, suspect = _soft(equations, linear, before)
+    soft, soft_sign, suspect = _NO_VECTOR, 1, False
+    if index and equations.symmetric and equations.n > 1:
+        soft, soft_sign, suspect = _soft(linear, before)
     return Node(
         y=y,
         tangent=tangent,
@@ -232,11 +238,9 @@ def node_at(
     )
 
 
-def _soft(equations: Equations, linear: Linearization, before: Node | None) -> tuple[Vector, int, bool]:
-    if not equations.symmetric or equations.n == 1:
-        return np.empty(0), 1, False
-    if before is None:
-        soft = np.random.default_rng(0).standard_normal(equations.n)
+def _soft(linear: Linearization, before: Node | None) -> tuple[Vector, int, bool]:
+    if before is None or not before.soft.size:
+        soft = np.random.default_rng(0).standard_normal(len(linear.residual))
         for _ in range(INVERSE_ITERATIONS):
             soft = linear.solve(soft)
             soft = soft / math.sqrt(float(soft @ soft))

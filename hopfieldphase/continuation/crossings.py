@@ -19,6 +19,8 @@ from hopfieldphase.continuation.switching import crossing_kind
 
 # Largest distance (in scaled units) between the two neighbours.
 SINGULAR_ARC = 1e-3
+# A residual below this part of the derivatives nearby is that of a solution.
+SOLVED = 1e-6
 # Rounding of a point, divided by its distance from the singularity.
 ROUNDING = 1e-15
 # What has fallen to this part of its value at the neighbours vanishes, and vanishes together.
@@ -154,6 +156,8 @@ def _event(
         raise StepTooLong
     fine = Arc(left, right)
     u = zero(fine)
+    if fine.length > 2.0 * width or not _solves(equations, fine, u):
+        raise StepTooLong
     spectrum = _Spectrum(equations, fine)
     values, vanishing = spectrum(u), spectrum.vanishing(u)
     multiplicity = max(1, int(vanishing.sum()))
@@ -173,6 +177,13 @@ def _event(
     else:
         kind = crossing_kind(equations, node, turns_back=zero is _turning)
     return Event(kind, node, before, after, multiplicity, bracket=bracket_of(equations, left, node, right))
+
+
+def _solves(equations: Equations, arc: Arc, u: float) -> bool:
+    """Whether the interpolated point is a solution, as measured by the derivatives at its neighbour."""
+    linear = equations.linearize(arc.start.y)
+    residual = np.abs(equations.residual(arc.point(u))).max()
+    return linear is not None and bool(residual <= SOLVED * linear.size)
 
 
 def _sharpened(equations: Equations, arc: Arc, u: float) -> Node:

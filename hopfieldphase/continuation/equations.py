@@ -86,7 +86,7 @@ class Linearization:
     response : ndarray, shape (n,)
         (X F_x)⁻¹ P F_p: minus the velocity dx/dp of the curve.
     size : float
-        Magnitude of the derivatives.
+        Magnitude of the derivatives; not finite where one of them is not.
     singular : bool
         The smallest pivot is at the rounding level of `size`.
     """
@@ -107,7 +107,7 @@ class Linearization:
         else:
             self._factor, self._pivots, failed = _getrf(jacobian)
         pivots = np.abs(np.diagonal(self._factor))
-        self.size = max(float(pivots.max()), float(np.abs(slope).max()))
+        self.size = float(pivots.max()) + float(np.abs(slope).max())
         if failed > 0:  # an exact zero pivot: any tiny value gives the null vector
             self._factor[failed - 1, failed - 1] = EPSILON * max(self.size, EPSILON)
         if symmetric:
@@ -134,14 +134,24 @@ class Linearization:
             return _sytrs(self._factor, self._pivots, right, lower=1)[0]
         return _getrs(self._factor, self._pivots, right)[0]
 
-    def step(self, residual: Vector, normal: Vector | None) -> Vector:
-        """Newton step δ: X F_x δx + P F_p δp = −residual and normal·δ = 0, or δp = 0 without a normal."""
-        a = self.solve(residual)
-        step = np.empty(len(a) + 1)
-        step[-1] = 0.0
-        if normal is not None:
-            step[-1] = normal[:-1] @ a / (normal[-1] - normal[:-1] @ self.response)
-        step[:-1] = -a - self.response * step[-1]
+    def stepper(self, normal: Vector | None) -> Callable[[Vector], Vector]:
+        """Newton steps δ for any residual: X F_x δx + P F_p δp = −residual and normal·δ = 0.
+
+        Without a normal, δp = 0.
+        """
+        response = self.response
+        across = None if normal is None else normal[:-1]
+        speed = 1.0 if normal is None else float(normal[-1]) - float(normal[:-1] @ response)
+
+        def step(residual: Vector) -> Vector:
+            a = self.solve(residual)
+            step = np.zeros(len(a) + 1)
+            if across is not None:
+                step[-1] = dp = float(across @ a) / speed
+                a = a + dp * response
+            np.negative(a, out=step[:-1])
+            return step
+
         return step
 
     def tangent(self) -> Vector:
@@ -239,11 +249,12 @@ class Equations:
         """F and its derivatives at a point; None where they are not finite."""
         residual, jacobian, slope = self._jet(self.state(y), self.parameter(y))
         residual = np.asarray(residual, dtype=np.float64)
-        jacobian = np.asarray(jacobian, dtype=np.float64) * self.state_scale
+        jacobian = np.asarray(jacobian, dtype=np.float64)
+        if self.state_scale != 1.0:
+            jacobian = jacobian * self.state_scale
         slope = np.asarray(slope, dtype=np.float64) * self.parameter_scale
-        if not math.isfinite(residual.sum() + slope.sum() + jacobian.sum()):
-            return None
-        return Linearization(residual, jacobian, slope, self.symmetric)
+        linear = Linearization(residual, jacobian, slope, self.symmetric)
+        return linear if math.isfinite(linear.size + float(residual @ residual)) else None
 
     def jacobian(self, y: Vector) -> Matrix:
         """X F_x at a point."""

@@ -29,30 +29,38 @@ from hopfieldphase.continuation.roots import find_root
 
 # A parameter that slows down to this part of its speed at both ends may turn back twice in between.
 SLOW = 0.1
-# Below this speed the parameter stands still.
+FURTHER = 0.9
+# Folds closer than this (in scaled units) are one point.
+CLOSEST = 1e-6
+# Below this speed the parameter stands still for longer than a rounding error, and at a fold.
 VERTICAL = 1e-9
+STANDS = 3e-13
 
 
-def locate(equations: Equations, a: Node, b: Node) -> list[Event]:
-    """All special points between two neighbouring points, in order.
+def locate(equations: Equations, arc: Arc) -> list[Event]:
+    """All special points between the two ends of an arc, in order.
 
     Raises
     ------
     StepTooLong
         When the points between a and b do not join them smoothly: a and b lie on two curves.
     """
+    a, b = arc.start, arc.stop
     marks = [] if equations.barrier else _monitor_events(equations, a, b)
     # The curvature may jump where a monitored function vanishes: the stretches in between are smooth.
     corners = [a, *(mark.node for mark in marks if not mark.node.singular), b]
     events: list[Event] = []
+    if not marks:
+        _singular_points(equations, arc, events)
+        return events
     for first, last in pairwise(corners):
-        _singular_points(equations, first, last, events)
+        _singular_points(equations, Arc(first, last), events)
     chord = b.y - a.y
     return sorted([*events, *marks], key=lambda event: float(event.node.y @ chord))
 
 
-def _singular_points(equations: Equations, a: Node, b: Node, events: list[Event]) -> None:
-    arc = Arc(a, b)
+def _singular_points(equations: Equations, arc: Arc, events: list[Event]) -> None:
+    a, b = arc.start, arc.stop
     turns_back = float(a.tangent[-1]) * float(b.tangent[-1]) < 0.0
     if a.singular or b.singular:
         if turns_back and max(abs(float(a.tangent[-1])), abs(float(b.tangent[-1]))) > VERTICAL:
@@ -68,35 +76,36 @@ def _singular_points(equations: Equations, a: Node, b: Node, events: list[Event]
             events.extend(crossings(equations, a, b, turns_back))
         else:
             middle = _regular_node(equations, arc)
-            _singular_points(equations, a, middle, events)
-            _singular_points(equations, middle, b, events)
+            _singular_points(equations, Arc(a, middle), events)
+            _singular_points(equations, Arc(middle, b), events)
     else:
         if b.suspect and a.index > 0:
-            _exchanges(equations, a, b, events)
-        _hidden_folds(equations, arc, b, events)
+            _exchanges(equations, arc, events)
+        _hidden_folds(equations, arc, events)
 
 
-def _hidden_folds(equations: Equations, arc: Arc, b: Node, events: list[Event]) -> None:
+def _hidden_folds(equations: Equations, arc: Arc, events: list[Event]) -> None:
     """Two folds may hide between two ends that look alike: look where the parameter is slowest."""
-    a = arc.start
+    a, b = arc.start, arc.stop
     slowest = arc.slowest()
     if slowest is None:
         return
     u, speed = slowest
-    ends = float(a.tangent[-1]), float(b.tangent[-1])
-    ratio = speed / (ends[0] if abs(ends[0]) < abs(ends[1]) else ends[1])
-    if ratio < SLOW and min(u, 1.0 - u) * arc.length > SLOW * SINGULAR_ARC:
+    low, high = sorted((a.tangent[-1], b.tangent[-1]), key=abs)
+    # next to a point that is slow already, any further dip counts
+    dip = FURTHER if abs(low) < SLOW * abs(high) else SLOW
+    if speed / low < dip and min(u, 1.0 - u) * arc.length > CLOSEST:
         middle = node_on_arc(equations, arc, u)
         if middle is not None:
-            _singular_points(equations, a, middle, events)
-            _singular_points(equations, middle, b, events)
+            _singular_points(equations, Arc(a, middle), events)
+            _singular_points(equations, Arc(middle, b), events)
 
 
-def _exchanges(equations: Equations, a: Node, b: Node, events: list[Event]) -> None:
+def _exchanges(equations: Equations, arc: Arc, events: list[Event]) -> None:
+    a, b = arc.start, arc.stop
     space = negative_space(equations, a)
     if highest_on(equations, space, b) <= 0.0:
         return
-    arc = Arc(a, b)
     if arc.length <= SINGULAR_ARC:
         event = exchange(equations, a, b, space)
         if event is not None:
@@ -105,7 +114,7 @@ def _exchanges(equations: Equations, a: Node, b: Node, events: list[Event]) -> N
     middle = _regular_node(equations, arc)
     for first, last in ((a, middle), (middle, b)):
         search = _exchanges if first.index == last.index else _singular_points
-        search(equations, first, last, events)
+        search(equations, Arc(first, last), events)
 
 
 def _regular_node(equations: Equations, arc: Arc) -> Node:
@@ -156,7 +165,9 @@ def _turn(equations: Equations, arc: Arc, a: Node, b: Node) -> Node:
         return float(node.tangent[-1])
 
     guess = arc.turning_points()
-    u = find_root(speed, float(a.tangent[-1]), float(b.tangent[-1]), guess[0] if len(guess) == 1 else 0.5)
+    u = find_root(
+        speed, float(a.tangent[-1]), float(b.tangent[-1]), guess[0] if len(guess) == 1 else 0.5, goal=STANDS
+    )
     node = nodes[u]
     if not (belong_together(a, node) and belong_together(node, b)):
         raise StepTooLong

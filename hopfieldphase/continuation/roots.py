@@ -9,11 +9,11 @@ NOISE = 0.25
 CLOSE = 1e-8
 
 
-def find_root(f: Callable[[float], float], f0: float, f1: float, guess: float) -> float:
+def find_root(f: Callable[[float], float], f0: float, f1: float, guess: float, *, goal: float = 0.0) -> float:
     """Zero of f between 0 and 1, where it has the values f0 and f1 of opposite sign, to rounding.
 
-    Secant steps inside the bracket, halved whenever three of them have not halved it. Returns an
-    argument at which f was evaluated, or an end of the bracket where f is zero.
+    Secant steps inside the bracket, halved whenever three of them have not halved it, until |f| ≤ goal or
+    rounding takes over. Returns an argument at which f was evaluated, or an end where f is zero.
     """
     if f0 == 0.0 or f1 == 0.0:
         return 0.0 if f0 == 0.0 else 1.0
@@ -28,7 +28,7 @@ def find_root(f: Callable[[float], float], f0: float, f1: float, guess: float) -
         noise = abs(u - older) <= CLOSE and abs(value) >= NOISE * abs(f_older)
         if abs(value) < abs(f_best):
             best, f_best = u, value
-        if value == 0.0 or noise:
+        if abs(value) <= goal or noise:
             break
         if (value < 0.0) == (f0 < 0.0):
             low = u

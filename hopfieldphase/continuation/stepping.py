@@ -30,9 +30,9 @@ from hopfieldphase.core.errors import InputError
 MAX_LANDING = 0.02
 MAX_LANDING_OF_CURVATURE = 0.5
 # The next step aims at this turn (radians) and at this part of the allowed landing distance.
-AIM_TURN = 0.35
-AIM_LANDING = 0.3
-MAX_GROWTH = 2.0
+AIM_TURN = 0.45
+AIM_LANDING = 0.5
+MAX_GROWTH = 2.5
 # Extrapolation reaches at most this many lengths of the last step.
 MAX_REACH = 2.5
 # A barrier is approached at this part of the way, met from there at no larger angle than that, and with the
@@ -54,7 +54,7 @@ class Steps:
         Cap on the number of steps in each direction.
     """
 
-    first: float = 0.02
+    first: float = 0.05
     largest: float = 0.25
     smallest: float = 1e-9
     limit: int = 5000

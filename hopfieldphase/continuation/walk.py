@@ -47,23 +47,23 @@ def walk(equations: Equations, nodes: list[Node], limits: Limits, steps: Steps) 
         if found is None:
             track.end = CurvePointKind.SMALLEST_STEP
             return track
-        landing, events = found
+        landing, arc, events = found
         landed = landing.node
         if last.singular and not landed.singular and landed.index != last.index:
             _leave_stretch(equations, track, landed)
-        if _append(equations, track, landed, events, limits):
+        if _append(equations, track, arc, events, limits):
             return track
         if landing.barrier is not None:
             _end_on_barrier(equations, track, landing, limits)
             return track
-        predictor = Predictor(landed, Arc(last, landed))
-        length = min(steps.largest, Arc(last, landed).length * landing.ease)
+        predictor = Predictor(landed, arc)
+        length = min(steps.largest, arc.length * landing.ease)
     return track
 
 
 def _next(
     equations: Equations, predictor: Predictor, length: float, limits: Limits, steps: Steps
-) -> tuple[Landing, list[Event]] | None:
+) -> tuple[Landing, Arc, list[Event]] | None:
     """The next landing with the special points before it, the step halved until it holds, or None."""
     last = predictor.last
     evaded = last.singular
@@ -74,8 +74,9 @@ def _next(
             length *= EVADE
             continue
         if landing:
+            arc = Arc(last, landing.node)
             try:
-                return landing, locate(equations, last, landing.node)
+                return landing, arc, locate(equations, arc)
             except StepTooLong:
                 pass
         length *= 0.5
@@ -113,9 +114,10 @@ def _leave_stretch(equations: Equations, track: Track, landed: Node) -> None:
         track.nodes[row] = replace(track.nodes[row], index=landed.index)
 
 
-def _append(equations: Equations, track: Track, landed: Node, events: list[Event], limits: Limits) -> bool:
+def _append(equations: Equations, track: Track, arc: Arc, events: list[Event], limits: Limits) -> bool:
     """Add one step with its special points and requested values; True when the curve ends on it."""
-    closing = _closing_point(equations, track, landed)
+    landed = arc.stop
+    closing = _closing_point(equations, track, arc)
     if closing is not None:
         position = float(closing @ landed.tangent)
         events = [event for event in events if float(event.node.y @ landed.tangent) < position]
@@ -163,15 +165,16 @@ def _snapped(equations: Equations, node: Node, limits: Limits) -> Node:
     return node
 
 
-def _closing_point(equations: Equations, track: Track, landed: Node) -> Vector | None:
+def _closing_point(equations: Equations, track: Track, arc: Arc) -> Vector | None:
     """The start of the walk, where the last step passes it again in the same direction."""
-    start, last = track.nodes[0], track.nodes[-1]
+    start, last, landed = track.nodes[0], arc.start, arc.stop
     if len(track.nodes) < 3 or float(start.tangent @ landed.tangent) < 0.5:
         return None
-    arc = Arc(last, landed)
     u = float((start.y - last.y) @ (landed.y - last.y)) / arc.length**2
+    if not 0.0 < u <= 1.0:
+        return None
     aside = arc.point(u) - start.y
-    if not 0.0 < u <= 1.0 or float(aside @ aside) > (CLOSED_NEAR * arc.length) ** 2:
+    if float(aside @ aside) > (CLOSED_NEAR * arc.length) ** 2:
         return None
     found = correct(equations, start.y, arc.direction(u))
     if found is None or not belong_together(last, node_at(equations, found, arc.direction(u), last)):
