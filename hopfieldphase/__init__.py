@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hopfieldphase.runs.branches import branches
     from hopfieldphase.runs.kappa import sweep_kappa, sweep_kappa_tree
     from hopfieldphase.runs.kappa_spec import KappaSpec
+    from hopfieldphase.runs.load_branches import branches_kappa
     from hopfieldphase.runs.specs import SweepSpec
     from hopfieldphase.runs.sweeps import sweep_beta
     from hopfieldphase.solvers.relaxation import Solution, relax
@@ -48,6 +49,7 @@ __all__ = [
     "Status",
     "SweepSpec",
     "branches",
+    "branches_kappa",
     "closed_forms",
     "coexistence",
     "conjugate",
@@ -80,6 +82,7 @@ _HOMES = {
     "Status": "hopfieldphase.core.status",
     "SweepSpec": "hopfieldphase.runs.specs",
     "branches": "hopfieldphase.runs.branches",
+    "branches_kappa": "hopfieldphase.runs.load_branches",
     "coexistence": "hopfieldphase.phases.coexistence",
     "conjugate": "hopfieldphase.kernels.maps",
     "continue_curve": "hopfieldphase.continuation.arclength",

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hopfieldphase import __version__
-from hopfieldphase.cli import bench, branches, critical, diagram, info, sweep, validate
+from hopfieldphase.cli import bench, branches, critical, diagram, info, load_branches, sweep, validate
 from hopfieldphase.cli.console import write_line
 from hopfieldphase.cli.options import Command, Group
 
@@ -37,6 +37,9 @@ def options(
 
 
 app.add_typer(sweep.app, name="sweep")
+branches.app.command("kappa", cls=Command, short_help="Follow minima in the memory load.")(
+    load_branches.kappa
+)
 app.add_typer(branches.app, name="branches")
 app.command("critical", cls=Command, short_help="List the critical points of one set of patterns.")(
     critical.critical

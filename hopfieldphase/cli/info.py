@@ -73,6 +73,8 @@ def _dataset(file: Path) -> dict[str, Any]:
     from hopfieldphase.data.branch_schema import GROUPS, group, holds_branches
     from hopfieldphase.data.branch_summary import branches_summary
     from hopfieldphase.data.diagram import diagram_summary, holds_diagram
+    from hopfieldphase.data.load_branch_schema import holds_load_branches
+    from hopfieldphase.data.load_branch_summary import load_branches_summary
     from hopfieldphase.runs.folder import DATA, MARKER, read_marker
     from hopfieldphase.runs.results import summarise
 
@@ -89,6 +91,9 @@ def _dataset(file: Path) -> dict[str, Any]:
     if holds_branches(tree):
         groups = {f"{name}/": group(tree, name) for name in GROUPS}
         summary = branches_summary(tree)
+    elif holds_load_branches(tree):
+        groups = {f"{name}/": group(tree, name) for name in tree.children}
+        summary = load_branches_summary(tree)
     elif isinstance(tree, xr.DataTree) and holds_diagram(tree):
         groups, summary = {"": dataset}, diagram_summary(tree)
     else:
@@ -135,11 +140,13 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines += [f"  {name:<20}{_value(value)}" for name, value in found["options"].items() if value is not None]
     if "branches" in found["summary"]:
         from hopfieldphase.data.branch_summary import branches_lines
+        from hopfieldphase.data.load_branch_summary import load_branches_lines
 
         groups = Counter(name.partition("/")[0] for name in found["variables"])
         counts = ", ".join(f"{name} ({count})" for name, count in groups.items())
         lines += ["", *textwrap.wrap(f"groups      {counts}", 80, subsequent_indent=" " * 12)]
-        return [*lines, "", *branches_lines(found["summary"])]
+        in_words = load_branches_lines if found["summary"]["parameter"] == "kappa" else branches_lines
+        return [*lines, "", *in_words(found["summary"])]
     lines += ["", "variables"]
     for name, variable in sorted(found["variables"].items()):
         lines.append(f"  {name:<20}{variable['dtype']:<9}{_words(variable['long_name'])}")

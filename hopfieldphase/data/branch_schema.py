@@ -195,8 +195,13 @@ def columns(tree: xr.DataTree, name: str) -> dict[str, Any]:
 
 
 def holds_branches(data: xr.Dataset | xr.DataTree) -> TypeGuard[xr.DataTree]:
-    """Whether the data are a tree of branches."""
-    return isinstance(data, xr.DataTree) and "branches" in data.children
+    """Whether the data are a tree of branches in β."""
+    # Those in the memory load have variables of their own: `load_branch_schema`.
+    return (
+        isinstance(data, xr.DataTree)
+        and "branches" in data.children
+        and "M_min" not in data.children["branches"]
+    )
 
 
 def check(tree: xr.DataTree) -> None:

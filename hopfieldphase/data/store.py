@@ -17,7 +17,7 @@ import zarr
 from zarr.codecs import ZstdCodec
 
 from hopfieldphase.core.errors import HopfieldPhaseError, InputError
-from hopfieldphase.data import attributes, branch_schema, diagram, schema
+from hopfieldphase.data import attributes, branch_schema, diagram, load_branch_schema, schema
 from hopfieldphase.data.files import replacing
 
 Labelled = xr.Dataset | xr.DataTree
@@ -109,6 +109,8 @@ def _check(tree: xr.DataTree) -> None:
     """Raise `InputError` unless the tree holds branches, a phase diagram, or a sweep at its root."""
     if branch_schema.holds_branches(tree):
         branch_schema.check(tree)
+    elif load_branch_schema.holds_load_branches(tree):
+        load_branch_schema.check(tree)
     elif diagram.holds_diagram(tree):
         diagram.check(tree)
     else:

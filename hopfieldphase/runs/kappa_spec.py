@@ -14,7 +14,8 @@ DEFAULT_DIMENSION = 48
 ENDLESS = ("clustered", "spherical", "gaussian", "heavy_tailed")
 
 
-def _read_kappas(grid: Any) -> tuple[float, ...]:
+def read_kappas(grid: Any) -> tuple[float, ...]:
+    """The grid of memory loads that a text or a list of numbers stands for."""
     return parse_grid(grid, "kappas")
 
 
@@ -37,7 +38,7 @@ class KappaSpec(FollowSpec):
     study: Annotated[str, one_of("study", ("sweep-kappa",))] = "sweep-kappa"
     patterns: SequenceSpec = SequenceSpec()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
     beta: Annotated[float, BeforeValidator(inverse_temperature)] = 180.0
-    kappas: Annotated[tuple[float, ...], BeforeValidator(_read_kappas)] = parse_grid(DEFAULT_KAPPAS)
+    kappas: Annotated[tuple[float, ...], BeforeValidator(read_kappas)] = parse_grid(DEFAULT_KAPPAS)
 
     @property
     def grid(self) -> tuple[float, ...]:
