@@ -206,16 +206,16 @@ def _stop(equations: Equations, predictor: Predictor, reach: float, beyond: Node
         values[list(patterns)] = 0.0
         beyond = replace(node, monitors=values)
         reach *= fraction
-    landed = predictor.land(equations, INSIDE * reach)
-    if landed is None or landed[1] > predictor.allowed(INSIDE * reach):
+    landed, beside = (predictor.land(equations, part * reach) for part in (INSIDE, BESIDE))
+    if landed is None or beside is None or landed[1] > predictor.allowed(INSIDE * reach):
         return None
     inside = landed[0]
-    if _crosses(equations, last, inside):
-        return _stop(equations, predictor, INSIDE * reach, inside)
+    for part, node in ((INSIDE, inside), (BESIDE, beside[0])):
+        if _crosses(equations, last, node):
+            return _stop(equations, predictor, part * reach, node)
     chord = beyond.y - inside.y
     straight = float(chord @ inside.tangent) >= MAX_BARRIER_COSINE * math.sqrt(float(chord @ chord))
-    beside = predictor.land(equations, BESIDE * reach)
-    if not straight or not belong_together(last, inside) or beside is None or beside[0].index != inside.index:
+    if not straight or not belong_together(last, inside) or beside[0].index != inside.index:
         return None
     barrier = replace(
         beyond,
