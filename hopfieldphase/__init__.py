@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import HopfieldModel
     from hopfieldphase.phases.coexistence import coexistence, equilibrium
+    from hopfieldphase.phases.load_coexistence import coexistence_kappa
     from hopfieldphase.phases.spinodals import spinodals
     from hopfieldphase.runs.branches import branches
     from hopfieldphase.runs.kappa import sweep_kappa, sweep_kappa_tree
@@ -52,6 +53,7 @@ __all__ = [
     "branches_kappa",
     "closed_forms",
     "coexistence",
+    "coexistence_kappa",
     "conjugate",
     "continue_curve",
     "entmax",
@@ -84,6 +86,7 @@ _HOMES = {
     "branches": "hopfieldphase.runs.branches",
     "branches_kappa": "hopfieldphase.runs.load_branches",
     "coexistence": "hopfieldphase.phases.coexistence",
+    "coexistence_kappa": "hopfieldphase.phases.load_coexistence",
     "conjugate": "hopfieldphase.kernels.maps",
     "continue_curve": "hopfieldphase.continuation.arclength",
     "entmax": "hopfieldphase.kernels.maps",

@@ -19,7 +19,7 @@ from hopfieldphase.data import attributes, schema
 from hopfieldphase.data import load_branch_schema as layout
 from hopfieldphase.data.branch_schema import NOTHING
 from hopfieldphase.data.provenance import git_revision
-from hopfieldphase.phases.load_coexistence import load_coexistences
+from hopfieldphase.phases.load_coexistence import all_swaps
 
 _KINDS = {kind: position for position, kind in enumerate(PointKind)}
 
@@ -183,7 +183,7 @@ def _lives(branch: Branch, M: int) -> bool:
 
 
 def _coexistence(found: LoadBranchSet) -> Columns:
-    swaps = load_coexistences(found)
+    swaps = all_swaps(found)
     return {
         "branches": np.array([(i, j) for i, j, _ in swaps]).reshape(-1, 2),
         **{name: [getattr(swap, name) for *_, swap in swaps] for name in ("M", "M_before", "kappa")},

@@ -44,7 +44,7 @@ class LoadSwap:
     overlap_max: tuple[float, float]
 
 
-def load_coexistence(first: Branch, second: Branch) -> tuple[LoadSwap, ...]:
+def coexistence_kappa(first: Branch, second: Branch) -> tuple[LoadSwap, ...]:
     """Every M at which two branches in κ swap the order of their free energies.
 
     At α > 1 complete, as energies change at events only. At α ≤ 1, where they change with every pattern,
@@ -65,6 +65,11 @@ def load_coexistence(first: Branch, second: Branch) -> tuple[LoadSwap, ...]:
     ------
     InputError
         If a branch is not one in κ, or both have no common M.
+
+    Notes
+    -----
+    Γ as the free energy of a state: Theorem 3.1 and Eq. (3.5) of "On the Statistical Mechanics of Attention"
+    (arXiv:2610.17347).
     """
     low, high = max(first.lower, second.lower), min(first.upper, second.upper)
     if low > high:
@@ -75,8 +80,8 @@ def load_coexistence(first: Branch, second: Branch) -> tuple[LoadSwap, ...]:
     return _swaps(_Energies(first), _Energies(second))
 
 
-def load_coexistences(branches: Sequence[Branch]) -> tuple[tuple[int, int, LoadSwap], ...]:
-    """`load_coexistence` of all pairs, with the positions of both branches; ascending in M."""
+def all_swaps(branches: Sequence[Branch]) -> tuple[tuple[int, int, LoadSwap], ...]:
+    """`coexistence_kappa` of all pairs, with the positions of both branches; ascending in M."""
     tables = [_Energies(branch) for branch in branches]
     found = [
         (i, j, swap) for j in range(len(tables)) for i in range(j) for swap in _swaps(tables[i], tables[j])

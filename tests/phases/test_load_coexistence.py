@@ -9,7 +9,7 @@ from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import sequence
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.patterns import clustered
-from hopfieldphase.phases.load_coexistence import load_coexistence, load_coexistences
+from hopfieldphase.phases.load_coexistence import all_swaps, coexistence_kappa
 
 D = 12
 
@@ -45,7 +45,7 @@ def swaps_of_every_m(a, b):
 def test_equals_comparison_at_every_m(alpha, name, beta):
     found = branches(alpha, name, beta)[:8]
     every = {(i, j): [] for j in range(len(found)) for i in range(j)}
-    for i, j, swap in load_coexistences(found):
+    for i, j, swap in all_swaps(found):
         every[i, j].append(swap)
     assert sum(map(len, every.values())) > 0
     for (i, j), swaps in every.items():
@@ -63,7 +63,7 @@ def test_equals_comparison_at_every_m(alpha, name, beta):
                 assert swap.free_energy_before[k] == pytest.approx(before.free_energy, abs=1e-10)
                 assert swap.overlap_max[k] == pytest.approx(here.overlap_max, abs=1e-9)
         if swaps:
-            mirrored = load_coexistence(found[j], found[i])
+            mirrored = coexistence_kappa(found[j], found[i])
             assert [swap.M for swap in mirrored] == [swap.M for swap in swaps]
             assert mirrored[0].free_energy == swaps[0].free_energy[::-1]
 
@@ -71,7 +71,7 @@ def test_equals_comparison_at_every_m(alpha, name, beta):
 def test_single_patterns_of_equal_energy_never_swap():
     single = [branch for branch in branches(2.0, "spherical", 300.0) if len(branch.pieces[0].support) == 1]
     assert len(single) > 5
-    assert load_coexistences(single) == ()
+    assert all_swaps(single) == ()
 
 
 def test_bad_input():
@@ -79,6 +79,6 @@ def test_bad_input():
     other = follow(model, model.patterns[0], 90.0)
     (branch, *_) = branches(2.0)
     with pytest.raises(InputError, match="the branches have no common kappa"):
-        load_coexistence(branch, follow(model, model.patterns[0], 90.0, betas=(80.0, 100.0)))
+        coexistence_kappa(branch, follow(model, model.patterns[0], 90.0, betas=(80.0, 100.0)))
     with pytest.raises(InputError, match="the branch is one in beta: give branches in kappa"):
-        load_coexistence(other, other)
+        coexistence_kappa(other, other)
