@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from hopfieldphase.data.branch_schema import holds_branches
+from hopfieldphase.data.load_branch_schema import holds_load_branches
 from hopfieldphase.data.summary import dataset_hysteresis, sweep_summary
 from hopfieldphase.phases.hysteresis import TOLERANCE, Hysteresis
 
@@ -87,6 +88,27 @@ class BranchAccessor:
         return plot_branches(self._tree, axes)
 
 
-def accessor(data: xr.Dataset | xr.DataTree) -> SweepAccessor | BranchAccessor:
+class LoadBranchAccessor:
+    """What can be asked of a tree of branches in the memory load."""
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self._tree = tree
+
+    def summary(self) -> dict[str, Any]:
+        """All that the branches show, as plain values: see `hopfieldphase.data.load_branch_summary`."""
+        from hopfieldphase.data.load_branch_summary import load_branches_summary  # noqa: PLC0415
+
+        return load_branches_summary(self._tree)
+
+    def plot(self, axes: "Sequence[Axes] | None" = None) -> "tuple[Axes, Axes]":
+        """Both panels: see `hopfieldphase.plotting.load_branches.plot_load_branches`."""
+        from hopfieldphase.plotting.load_branches import plot_load_branches  # noqa: PLC0415
+
+        return plot_load_branches(self._tree, axes)
+
+
+def accessor(data: xr.Dataset | xr.DataTree) -> SweepAccessor | BranchAccessor | LoadBranchAccessor:
     """The accessor for what the data are."""
+    if holds_load_branches(data):
+        return LoadBranchAccessor(data)
     return BranchAccessor(data) if holds_branches(data) else SweepAccessor(data)

@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from hopfieldphase.core.patterns import sequence
 from hopfieldphase.data import branch_schema
+from hopfieldphase.data.load_branch_summary import load_branches_summary
 from hopfieldphase.plotting import style
 from hopfieldphase.plotting.load_branches import plot_load_branches
 from hopfieldphase.runs.load_branches import branches_kappa
@@ -76,6 +77,13 @@ def test_given_axes_are_drawn_into_with_their_own_legends():
         names = [text.get_text() for text in ax.get_legend().get_texts()]
         assert names[0].startswith("0: ")
         assert r"$M = 37$" in ax.get_legend().get_title().get_text()
+
+
+def test_the_accessor_draws_and_tells_the_same():
+    _, data = tree(2.0, top=2)
+    (one, _), (other, _) = data.hp.plot(), plot_load_branches(data)
+    np.testing.assert_array_equal(line(one, 0), line(other, 0))
+    assert data.hp.summary() == load_branches_summary(data)
 
 
 def test_many_branches_leave_colours_to_the_first():
