@@ -129,6 +129,25 @@ def exchange(equations: Equations, a: Node, b: Node, space: Matrix) -> Event | N
     return event if event.multiplicity > 1 else None
 
 
+def dip(equations: Equations, arc: Arc) -> float | None:
+    """Inner fraction at which a monitored function seems to have another sign than at both ends, if any.
+
+    Judged by the parabola through its values at the ends and at the middle of the interpolant.
+    """
+    start, stop = arc.start.monitors, arc.stop.monitors
+    middle = equations.monitors(arc.point(0.5))
+    bend = 2.0 * (start - 2.0 * middle + stop)
+    slope = stop - start - bend
+    inside = (slope * bend < 0.0) & (np.abs(slope) < 2.0 * np.abs(bend)) & ((start < 0.0) == (stop < 0.0))
+    where = np.flatnonzero(inside)
+    if not where.size:
+        return None
+    u = slope[where] / (-2.0 * bend[where])
+    lowest = start[where] + 0.5 * slope[where] * u
+    turned = np.flatnonzero((lowest < 0.0) != (start[where] < 0.0))
+    return float(u[turned[np.argmax(np.abs(lowest[turned]))]]) if turned.size else None
+
+
 def bracket_of(equations: Equations, *nodes: Node) -> tuple[float, float]:
     """The parameter interval that the nodes span."""
     values = [equations.parameter(node.y) for node in nodes]

@@ -19,6 +19,7 @@ from hopfieldphase.continuation.crossings import (
     StepTooLong,
     bracket_of,
     crossings,
+    dip,
     exchange,
     highest_on,
     negative_space,
@@ -176,10 +177,16 @@ def _turn(equations: Equations, arc: Arc, a: Node, b: Node) -> Node:
 
 def _monitor_events(equations: Equations, a: Node, b: Node) -> list[Event]:
     """Sign changes of monitored functions between two points; those that come together are one event."""
-    changed = np.flatnonzero((a.monitors < 0.0) != (b.monitors < 0.0))
-    if not changed.size:
+    if not a.monitors.size:
         return []
+    changed = np.flatnonzero((a.monitors < 0.0) != (b.monitors < 0.0))
     arc = Arc(a, b)
+    if not changed.size:
+        u = dip(equations, arc) if arc.length > SINGULAR_ARC else None
+        middle = None if u is None else node_on_arc(equations, arc, u)
+        if middle is None or not np.any((a.monitors < 0.0) != (middle.monitors < 0.0)):
+            return []
+        return [*_monitor_events(equations, a, middle), *_monitor_events(equations, middle, b)]
     start, stop = a.monitors[changed], b.monitors[changed]
     guesses = start / (start - stop)
     j = int(np.argmin(guesses))

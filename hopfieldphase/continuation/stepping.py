@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopfieldphase.continuation.corrector import (
     MAX_SHIFT,
@@ -21,7 +22,7 @@ from hopfieldphase.continuation.corrector import (
     mirrored,
     node_at,
 )
-from hopfieldphase.continuation.crossings import TOGETHER, StepTooLong
+from hopfieldphase.continuation.crossings import SINGULAR_ARC, TOGETHER, StepTooLong, dip
 from hopfieldphase.continuation.equations import Equations, Vector
 from hopfieldphase.continuation.roots import find_root
 from hopfieldphase.core.errors import InputError
@@ -40,6 +41,9 @@ MAX_REACH = 2.5
 INSIDE = 0.8
 BESIDE = 0.999
 MAX_BARRIER_COSINE = math.cos(0.3)
+MAX_BARRIERS = 20
+# A monitored function below this part of the largest one is zero.
+BARRIER_NOISE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ def step(equations: Equations, predictor: Predictor, length: float, limits: Limi
         edge = limits.high if ahead >= limits.high else limits.low
         reach = length * (edge - q) / (ahead - q)
         landed = predictor.land(equations, reach, edge)
-        if landed is not None and _crosses(equations, last, landed[0]):
+        if landed is not None and _crossed(equations, last, landed[0]).size:
             return _stop(equations, predictor, reach, landed[0])
         if landed is not None and belong_together(last, landed[0]):
             return Landing(landed[0], 1.0)
@@ -161,27 +165,28 @@ def step(equations: Equations, predictor: Predictor, length: float, limits: Limi
     if landed is None or not limits.low <= float(landed[0].y[-1]) <= limits.high:
         return None
     node, off = landed
-    if _crosses(equations, last, node):
+    if _crossed(equations, last, node).size:
         return _stop(equations, predictor, length, node)
     allowed = predictor.allowed(length)
     if last.singular or node.singular:
         # points on a singular stretch are free to shift along it
         if off > max(allowed, MAX_SHIFT) or float(last.tangent @ node.tangent) < MAX_TURN_COSINE:
             return None
-    elif off > allowed or not belong_together(last, node) or _dips(equations, last, node):
+    elif off > allowed or not belong_together(last, node):
+        return None
+    if equations.barrier and length > SINGULAR_ARC and dip(equations, Arc(last, node)) is not None:
         return None
     turn = math.acos(min(1.0, float(last.tangent @ node.tangent)))
     ease = min(AIM_TURN / max(turn, 1e-3), (AIM_LANDING * allowed / max(off, 1e-12)) ** (1 / 3))
     return Landing(node, max(0.5, min(MAX_GROWTH, ease)))
 
 
-def _crosses(equations: Equations, last: Node, node: Node) -> bool:
-    return equations.barrier and bool(np.any((last.monitors >= 0.0) & (node.monitors < 0.0)))
-
-
-def _dips(equations: Equations, last: Node, node: Node) -> bool:
-    """Whether a barrier seems to be crossed twice between two points inside."""
-    return equations.barrier and bool(np.any(equations.monitors(Arc(last, node).point(0.5)) < 0.0))
+def _crossed(equations: Equations, last: Node, node: Node) -> NDArray[np.intp]:
+    """The barriers between a point inside all of them and another point."""
+    if not equations.barrier:
+        return np.empty(0, dtype=np.intp)
+    noise = BARRIER_NOISE * float(np.abs(last.monitors).max())
+    return np.flatnonzero((last.monitors >= -noise) & (node.monitors < -noise))
 
 
 def _stop(equations: Equations, predictor: Predictor, reach: float, beyond: Node) -> Landing | None:
@@ -192,27 +197,28 @@ def _stop(equations: Equations, predictor: Predictor, reach: float, beyond: Node
     """
     last = predictor.last
     patterns: set[int] = set()
-    while _crosses(equations, last, beyond):
-        crossed = np.flatnonzero((last.monitors >= 0.0) & (beyond.monitors < 0.0))
-        before, after = last.monitors[crossed], beyond.monitors[crossed]
-        j = int(np.argmin(before / (before - after)))
-        met = _meet(equations, predictor, reach, beyond, int(crossed[j]))
-        if met is None:
+    for _ in range(MAX_BARRIERS):
+        crossed = _crossed(equations, last, beyond)
+        if crossed.size:
+            met = _meet(equations, predictor, reach, beyond, crossed)
+            if met is None:
+                return None
+            fraction, beyond, patterns = met
+            reach *= fraction
+            continue
+        landed, beside = (predictor.land(equations, part * reach) for part in (INSIDE, BESIDE))
+        if landed is None or beside is None:
             return None
-        fraction, node = met
-        together = crossed[np.abs(node.monitors[crossed]) <= TOGETHER * (before - after)]
-        patterns = {int(crossed[j]), *map(int, together)}
-        values = node.monitors.copy()
-        values[list(patterns)] = 0.0
-        beyond = replace(node, monitors=values)
-        reach *= fraction
-    landed, beside = (predictor.land(equations, part * reach) for part in (INSIDE, BESIDE))
-    if landed is None or beside is None or landed[1] > predictor.allowed(INSIDE * reach):
+        again = [node for node in (landed[0], beside[0]) if _crossed(equations, last, node).size]
+        if not again:
+            break
+        beyond = again[0]
+        reach *= INSIDE if beyond is landed[0] else BESIDE
+    else:
         return None
-    inside = landed[0]
-    for part, node in ((INSIDE, inside), (BESIDE, beside[0])):
-        if _crosses(equations, last, node):
-            return _stop(equations, predictor, part * reach, node)
+    inside, off = landed
+    if off > predictor.allowed(INSIDE * reach):
+        return None
     chord = beyond.y - inside.y
     straight = float(chord @ inside.tangent) >= MAX_BARRIER_COSINE * math.sqrt(float(chord @ chord))
     if not straight or not belong_together(last, inside) or beside[0].index != inside.index:
@@ -227,9 +233,13 @@ def _stop(equations: Equations, predictor: Predictor, reach: float, beyond: Node
 
 
 def _meet(
-    equations: Equations, predictor: Predictor, reach: float, beyond: Node, j: int
-) -> tuple[float, Node] | None:
-    """The fraction of the way to a point beyond a barrier at which the monitored function j vanishes."""
+    equations: Equations, predictor: Predictor, reach: float, beyond: Node, crossed: NDArray[np.intp]
+) -> tuple[float, Node, set[int]] | None:
+    """Where the barrier that seems the first of some is met: fraction of the way, point, and which."""
+    before = np.maximum(predictor.last.monitors[crossed], 0.0)
+    after = beyond.monitors[crossed]
+    first = int(np.argmin(before / (before - after)))
+    j = int(crossed[first])
     nodes = {0.0: predictor.last, 1.0: beyond}
 
     def height(fraction: float) -> float:
@@ -239,13 +249,18 @@ def _meet(
         nodes[fraction] = landed[0]
         return float(landed[0].monitors[j])
 
-    start, stop = float(predictor.last.monitors[j]), float(beyond.monitors[j])
+    start, stop = float(before[first]), float(after[first])
     try:
         fraction = find_root(height, start, stop, start / (start - stop))
     except StepTooLong:
         return None
     node = nodes[fraction]
-    return (fraction, node) if abs(float(node.monitors[j])) <= TOGETHER * (start - stop) else None
+    together = crossed[np.abs(node.monitors[crossed]) <= TOGETHER * (before - after)]
+    if j not in together:
+        return None
+    values = node.monitors.copy()
+    values[together] = 0.0
+    return fraction, replace(node, monitors=values), set(together.tolist())
 
 
 def _distance(a: Vector, b: Vector) -> float:
