@@ -22,10 +22,16 @@ class _FirstCompilation(event.Listener):
         """Nothing to say."""
 
 
+_waiting: list[_FirstCompilation] = []
+
+
 def on_first_compilation(callback: Callable[[], object]) -> None:
-    """Call `callback()` once in this process, just before the first kernel is compiled.
+    """Call `callback()` once, just before the next kernel is compiled; only the last callback given counts.
 
     Kernels that load from the disk cache do not count: when all of them do, the callback never
     comes. It may come from any thread.
     """
-    event.register("numba:compile", _FirstCompilation(callback))
+    while _waiting:
+        event.unregister("numba:compile", _waiting.pop())
+    _waiting.append(_FirstCompilation(callback))
+    event.register("numba:compile", _waiting[0])

@@ -152,12 +152,17 @@ def test_control_c_leaves_with_130_and_nothing_half_written(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "sweep", "beta", "--alpha", "1", "--realizations", "100000", "--out", "a/x"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        # a runner in the background ignores Ctrl-C, and its children would inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )  # fmt: skip
-    assert process.stderr is not None
-    assert process.stderr.readline().startswith("sweep beta:")
-    assert (tmp_path / "a/x").is_dir()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    try:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("sweep beta:")
+        assert (tmp_path / "a/x").is_dir()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert out == ""
     assert err.splitlines()[-1] == "interrupted; nothing was written"

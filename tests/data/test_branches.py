@@ -79,7 +79,9 @@ def test_a_branch_is_one_row_at_the_reference(case):
         assert rows["free_energy"][i] == state.free_energy
         assert rows["overlap_max"][i] == state.overlap_max
         assert rows["ipr"][i] == pytest.approx(1 / np.sum(state.weights**2), rel=1e-14)
-        assert rows["leading_weight"][i] == state.weights[rows["leading"][i]] == state.weights.max()
+        assert rows["leading_weight"][i] == state.weights[rows["leading"][i]]
+        # by symmetry several weights may be the largest, up to rounding
+        assert rows["leading_weight"][i] == pytest.approx(state.weights.max(), rel=1e-14)
         assert (rows["beta_min"][i], rows["beta_max"][i]) == (branch.lower, branch.upper)
     assert "inf where it is unbounded" in tree["branches"].attrs["comment"]
 

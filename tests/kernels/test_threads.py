@@ -111,6 +111,15 @@ def test_first_error_is_raised_and_stops_the_rest(where):
     np.testing.assert_array_equal(record.counts, 1)
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C raises, also where the runner itself was started in the background and ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_stops_the_batch_and_leaves_the_pool_usable():
     main = threading.get_ident()
     started = []
@@ -132,6 +141,7 @@ def test_interrupt_stops_the_batch_and_leaves_the_pool_usable():
     np.testing.assert_array_equal(record.counts, 1)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_while_waiting_for_a_helper():
     main = threading.get_ident()
     helper_in = threading.Event()
