@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hopfieldphase.continuation.arc_pieces import Space, assemble, legs_of
-from hopfieldphase.continuation.arclength import SAME_STATE, continue_curve, leave_barrier
+from hopfieldphase.continuation.arclength import continue_curve, leave_barrier
 from hopfieldphase.continuation.branch import Branch, Vector
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.problems import FaceProblem, MotionProblem, state_at
@@ -137,7 +137,7 @@ class _Trip:
             if curve is None or crossing in crossed:
                 break  # a tie rule may lead round in a circle that never meets the start
             crossed.add(crossing)
-            if space.support == home.support and _passes(space, curve, start, self.beta, SAME_STATE):
+            if space.support == home.support and _passes(space, curve, start, self.beta, NEAR):
                 return found, True
             found.append((space, curve))
         return found, False

@@ -39,7 +39,7 @@ MAX_REACH = 2.5
 # A barrier is approached at this part of the way, met from there at no larger angle than that, and with the
 # index that the curve has close beside it.
 INSIDE = 0.8
-BESIDE = 0.999
+BESIDE = 1.0 - 1e-6
 MAX_BARRIER_COSINE = math.cos(0.3)
 MAX_BARRIERS = 20
 # A monitored function below this part of the largest one is zero.

@@ -33,7 +33,9 @@ class Track:
 
 def walk(equations: Equations, nodes: list[Node], limits: Limits, steps: Steps) -> Track:
     """Walk from the last of the given nodes along its tangent until something ends the curve."""
-    track = Track(list(nodes), {})
+    track = Track([nodes[0]], {})
+    for node in nodes[1:]:
+        _fill(equations, track, node, limits)
     predictor = Predictor(nodes[-1], Arc(nodes[0], nodes[-1]) if len(nodes) > 1 else None)
     length = steps.first
     if limits.left_at(nodes[-1]):

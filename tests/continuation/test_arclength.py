@@ -127,6 +127,13 @@ def test_switching_at_a_pitchfork_follows_both_arms():
         assert np.all(arm.index[1:] == 0)
 
 
+def test_requested_values_next_to_a_branch_point_are_hit_on_its_arms():
+    curve = continue_curve(PITCHFORK, 0.0, 2.0, p_min=-2.0, p_max=2.0)
+    for arm in switch_curve(curve, inner(curve)[0], p_min=-2.0, p_max=2.0, requested=[-1e-7, -1e-9]):
+        rows = [int(np.flatnonzero(arm.parameter == value)[0]) for value in (-1e-9, -1e-7)]
+        assert np.abs(arm.state[rows, 0]) == pytest.approx(np.sqrt([1e-9, 1e-7]), rel=1e-6)
+
+
 def test_transcritical_crossing_is_told_from_a_pitchfork():
     curve = continue_curve(TRANSCRITICAL, 0.0, -1.0, p_min=-1.0, p_max=1.0)
     event = inner(curve)[0]
