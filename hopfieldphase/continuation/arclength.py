@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopfieldphase.continuation.corrector import Node, correct, mirrored, node_at
+from hopfieldphase.continuation.corrector import Node, belong_together, correct, mirrored, node_at
 from hopfieldphase.continuation.crossings import Event
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.equations import Equations, Vector
@@ -250,10 +250,9 @@ def leave_barrier(
         if node is None or not _opens(node, opening, limits):
             continue
         away = math.sqrt(float((node.y - corner) @ (node.y - corner)))
-        rising = float(node.tangent[-1]) > 0.0
-        if away > MAX_STRETCH * reached * distance or (
-            landed is not None and (node.index, rising) != (landed.index, float(landed.tangent[-1]) > 0.0)
-        ):
+        if away > MAX_STRETCH * reached * distance:
+            break
+        if landed is not None and (node.index != landed.index or not belong_together(landed, node)):
             break
         landed, reached = node, away / distance
     if landed is None:
