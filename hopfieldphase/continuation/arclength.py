@@ -74,6 +74,17 @@ def continue_curve(
     Folds are located to 1e-12 or better, as zeros of the parameter component of the tangent on corrected
     points. Branch points are told from folds by the sign of the bordered determinant, with the dimension
     of the kernel; `switch_curve` follows the curves that cross there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hopfieldphase as hp
+    >>> parabola = hp.Problem(
+    ...     F=lambda x, p: x**2 - p, F_x=lambda x, p: np.diag(2 * x), F_p=lambda x, p: np.array([-1.0])
+    ... )
+    >>> curve = hp.continue_curve(parabola, [0.9], 1.0, p_min=-1.0, p_max=1.0)
+    >>> [str(point.kind) for point in curve.special_points]
+    ['range', 'fold', 'range']
     """
     x = np.atleast_1d(np.asarray(x0, dtype=np.float64))
     if x.ndim != 1 or not np.isfinite(x).all():

@@ -33,6 +33,8 @@ SLOW = 0.1
 FURTHER = 0.9
 # Folds closer than this (in scaled units) are one point.
 CLOSEST = 1e-6
+# Arcs longer than this (in scaled units) are looked at in their middle.
+LONG = 0.05
 # Below this speed the parameter stands still for longer than a rounding error, and at a fold.
 VERTICAL = 1e-9
 STANDS = 3e-13
@@ -82,15 +84,29 @@ def _singular_points(equations: Equations, arc: Arc, events: list[Event]) -> Non
     else:
         if b.suspect and a.index > 0:
             _exchanges(equations, arc, events)
-        _hidden_folds(equations, arc, events)
+        if not _hidden_folds(equations, arc, events):
+            _hidden_crossings(equations, arc, events)
 
 
-def _hidden_folds(equations: Equations, arc: Arc, events: list[Event]) -> None:
+def _hidden_crossings(equations: Equations, arc: Arc, events: list[Event]) -> None:
+    """Eigenvalues may cross zero twice between two ends that look alike: look in the middle of a long arc."""
+    if arc.length < LONG:
+        return
+    linear = equations.linearize(arc.point(0.5))
+    if linear is None or linear.singular or linear.index() == arc.start.index:
+        return
+    middle = node_on_arc(equations, arc, 0.5)
+    if middle is not None and middle.index != arc.start.index:
+        _singular_points(equations, Arc(arc.start, middle), events)
+        _singular_points(equations, Arc(middle, arc.stop), events)
+
+
+def _hidden_folds(equations: Equations, arc: Arc, events: list[Event]) -> bool:
     """Two folds may hide between two ends that look alike: look where the parameter is slowest."""
     a, b = arc.start, arc.stop
     slowest = arc.slowest()
     if slowest is None:
-        return
+        return False
     u, speed = slowest
     low, high = sorted((a.tangent[-1], b.tangent[-1]), key=abs)
     # next to a point that is slow already, any further dip counts
@@ -100,6 +116,8 @@ def _hidden_folds(equations: Equations, arc: Arc, events: list[Event]) -> None:
         if middle is not None:
             _singular_points(equations, Arc(a, middle), events)
             _singular_points(equations, Arc(middle, b), events)
+            return True
+    return False
 
 
 def _exchanges(equations: Equations, arc: Arc, events: list[Event]) -> None:

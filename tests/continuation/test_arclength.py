@@ -288,6 +288,20 @@ def test_eigenvalues_that_cross_zero_both_ways_are_one_event():
         assert any(np.allclose(end, wanted, rtol=0, atol=1e-9) for end in ends)
 
 
+def test_short_unstable_stretch_inside_one_step_is_found():
+    # two eigenvalues (p − 0.45)(p − 0.55) along the straight line x = (p, 0, 0)
+    problem = Problem(
+        lambda x, p: np.array([x[0] - p, *((p - 0.45) * (p - 0.55) * x[1:])]),
+        lambda x, p: np.diag([1.0, *np.full(2, (p - 0.45) * (p - 0.55))]),
+        lambda x, p: np.array([-1.0, *((2 * p - 1) * x[1:])]),
+        symmetric=True,
+    )
+    curve = continue_curve(problem, np.zeros(3), 0.0, p_min=0.0, p_max=1.0)
+    first, second = inner(curve)
+    assert [first.parameter, second.parameter] == pytest.approx([0.45, 0.55], abs=CROSSING)
+    assert (first.multiplicity, first.index_after, second.index_after) == (2, 2, 0)
+
+
 def test_hopf_point_is_told_from_a_branch_point():
     problem = Problem(
         lambda x, p: np.array([p * x[0] - x[1], x[0] + p * x[1]]),
