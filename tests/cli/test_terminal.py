@@ -111,6 +111,7 @@ def test_compiling_is_said_once_and_only_when_it_happens(monkeypatch):
     monkeypatch.setattr(
         compilation.event, "register", lambda kind, listener: listeners.append((kind, listener))
     )
+    monkeypatch.setattr(compilation, "_waiting", [])
     said = []
     compilation.on_first_compilation(lambda: said.append("compiling"))
     ((kind, listener),) = listeners
@@ -121,7 +122,7 @@ def test_compiling_is_said_once_and_only_when_it_happens(monkeypatch):
     assert said == ["compiling"]
 
 
-def test_the_listener_hears_numba(monkeypatch):
+def test_the_listener_hears_numba():
     """The name of Numba's event is not ours: a function that is compiled must reach the listener."""
     said = []
     compilation.on_first_compilation(lambda: said.append("compiling"))
