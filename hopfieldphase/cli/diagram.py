@@ -1,6 +1,5 @@
 """`hopfieldphase phase-diagram`: maps and lines over β and a second parameter."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +8,7 @@ import typer
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
 from hopfieldphase.cli.failures import NOT_CONVERGED
+from hopfieldphase.cli.study import run_study
 from hopfieldphase.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,30 +117,26 @@ def _run(
     on_first_compilation(lambda: console.say("compiling kernels, once per version"))
     from hopfieldphase.data.diagram import summary_lines
     from hopfieldphase.runs.diagram import compute_diagram, resolve_diagram
-    from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
 
     spec = resolve_diagram(spec)
-    path = out or spec.default_folder
-    summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
-    verb = "wrote" if summary is None else "kept"
-    if summary is not None:
-        console.say(f"already done: {path} holds this result (--force recomputes)")
-    else:
-        with claim_folder(path):
-            if not force:
-                check_free(path, spec.fingerprint)
-            console.say(_headline(spec))
-            draw = _draw if plot else None
-            with console.progress("rows and lines", len(spec.y_values)) as progress:
-                summary = compute_diagram(spec, path, draw=draw, progress=progress)
-    if as_json:
-        console.data(summary)
-    else:
-        console.report("\n".join(summary_lines(summary)))
-    _name_failures(summary, console)
-    if plot:
-        console.say(f"figure: {path}/figure.png")
-    console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
+
+    def compute(path: Path) -> dict[str, Any]:
+        draw = _draw if plot else None
+        with console.progress("rows and lines", len(spec.y_values)) as progress:
+            return compute_diagram(spec, path, draw=draw, progress=progress)
+
+    summary = run_study(
+        spec,
+        out,
+        console,
+        announce=lambda: console.say(_headline(spec)),
+        compute=compute,
+        lines=summary_lines,
+        name_failures=_name_failures,
+        force=force,
+        plot=plot,
+        as_json=as_json,
+    )
     if summary["failed_cells"] or summary["line_failures"]:
         raise typer.Exit(NOT_CONVERGED)
 

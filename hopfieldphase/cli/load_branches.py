@@ -1,6 +1,5 @@
 """`hopfieldphase branches kappa`: branches of minima while patterns join and leave."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ from hopfieldphase.cli import options
 from hopfieldphase.cli.branches import BRANCHES, SHOWN_FAILURES
 from hopfieldphase.cli.console import Console
 from hopfieldphase.cli.failures import NOT_CONVERGED
+from hopfieldphase.cli.study import run_study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,32 +111,31 @@ def _run(
 ) -> None:
     """Follow the branches, or show the finished result; leave with exit code 3 if a state is no minimum."""
     from hopfieldphase.kernels.threads import thread_count
-    from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
 
     thread_count()  # a wrong environment is reported before anything starts
-    path = out or spec.default_folder
-    summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
-    verb = "wrote" if summary is None else "kept"
-    if summary is not None:
-        console.say(f"already done: {path} holds this result (--force recomputes)")
-    else:
-        with claim_folder(path):
-            if not force:
-                check_free(path, spec.fingerprint)
-            console.say(_headline(spec))
-            if chosen:
-                console.say(f"no --at given: kappa {spec.at:.12g}")
-            summary = _compute(spec, path, console, plot)
-    if as_json:
-        console.data(summary)
-    else:
+
+    def lines(summary: dict[str, Any]) -> list[str]:
         from hopfieldphase.data.load_branch_summary import load_branches_lines
 
-        console.report("\n".join(load_branches_lines(summary)))
-    _name_failures(summary, console)
-    if plot:
-        console.say(f"figure: {path}/figure.png")
-    console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
+        return load_branches_lines(summary)
+
+    def announce() -> None:
+        console.say(_headline(spec))
+        if chosen:
+            console.say(f"no --at given: kappa {spec.at:.12g}")
+
+    summary = run_study(
+        spec,
+        out,
+        console,
+        announce=announce,
+        compute=lambda path: _compute(spec, path, console, plot),
+        lines=lines,
+        name_failures=_name_failures,
+        force=force,
+        plot=plot,
+        as_json=as_json,
+    )
     if summary["unconverged"]:
         raise typer.Exit(NOT_CONVERGED)
 

@@ -1,6 +1,5 @@
 """`hopfieldphase sweep …`: minima followed up and down in a control parameter."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +8,7 @@ import typer
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
 from hopfieldphase.cli.failures import NOT_CONVERGED
+from hopfieldphase.cli.study import run_study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -176,7 +176,6 @@ def run_spec(
 ) -> None:
     """Compute a sweep, or show the finished one; leave with exit code 3 if some point did not converge."""
     from hopfieldphase.kernels.threads import thread_count
-    from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
     from hopfieldphase.runs.specs import SweepSpec
 
     thread_count()  # a wrong environment is reported before anything starts
@@ -184,27 +183,24 @@ def run_spec(
         from hopfieldphase.runs.sources import resolve
 
         spec = resolve(spec)
-    path = out or spec.default_folder
-    summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
-    verb = "wrote" if summary is None else "kept"
-    if summary is not None:
-        console.say(f"already done: {path} holds this result (--force recomputes)")
-    else:
-        with claim_folder(path):
-            if not force:
-                check_free(path, spec.fingerprint)
-            console.say(_headline(spec))
-            summary = _compute(spec, path, console, plot)
-    if as_json:
-        console.data(summary)
-    else:
+
+    def lines(summary: dict[str, Any]) -> list[str]:
         from hopfieldphase.data.summary import summary_lines
 
-        console.report("\n".join(summary_lines(summary)))
-    _name_failures(summary, console)
-    if plot:
-        console.say(f"figure: {path}/figure.png")
-    console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
+        return summary_lines(summary)
+
+    summary = run_study(
+        spec,
+        out,
+        console,
+        announce=lambda: console.say(_headline(spec)),
+        compute=lambda path: _compute(spec, path, console, plot),
+        lines=lines,
+        name_failures=_name_failures,
+        force=force,
+        plot=plot,
+        as_json=as_json,
+    )
     if summary["unconverged"]:
         raise typer.Exit(NOT_CONVERGED)
 

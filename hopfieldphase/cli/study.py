@@ -1,0 +1,64 @@
+"""What every command with a result folder does: find the finished result, or compute it, and report."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from hopfieldphase.cli.console import Console
+
+
+class Study(Protocol):
+    """A resolved spec, as far as its result folder is concerned."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of every option."""
+        ...
+
+    @property
+    def default_folder(self) -> Path:
+        """Where the result goes unless the user says otherwise."""
+        ...
+
+
+def run_study(
+    spec: Study,
+    out: Path | None,
+    console: Console,
+    *,
+    announce: Callable[[], object],
+    compute: Callable[[Path], dict[str, Any]],
+    lines: Callable[[dict[str, Any]], list[str]],
+    name_failures: Callable[[dict[str, Any], Console], None],
+    force: bool,
+    plot: bool,
+    as_json: bool,
+) -> dict[str, Any]:
+    """Show the finished result of a spec, or claim its folder and compute it; return the summary.
+
+    `announce` speaks before the computation, `compute` writes the folder and returns the summary, `lines`
+    puts it in words, and `name_failures` says what did not converge.
+    """
+    from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
+
+    path = out or spec.default_folder
+    summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
+    verb = "wrote" if summary is None else "kept"
+    if summary is not None:
+        console.say(f"already done: {path} holds this result (--force recomputes)")
+    else:
+        with claim_folder(path):
+            if not force:
+                check_free(path, spec.fingerprint)
+            announce()
+            summary = compute(path)
+    if as_json:
+        console.data(summary)
+    else:
+        console.report("\n".join(lines(summary)))
+    name_failures(summary, console)
+    if plot:
+        console.say(f"figure: {path}/figure.png")
+    console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
+    return summary
