@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hopfieldphase import __version__
-from hopfieldphase.cli import bench, branches, critical, diagram, info, load_branches, sweep, validate
+from hopfieldphase.cli import bench, branches, critical, diagram, info, load_branches, run, sweep, validate
 from hopfieldphase.cli.console import write_line
 from hopfieldphase.cli.options import Command, Group
 
@@ -52,3 +52,4 @@ app.command("bench", cls=Command, short_help="Time the main jobs on this machine
 app.command("phase-diagram", cls=Command, short_help="Map phases in two parameters, with their lines.")(
     diagram.phase_diagram
 )
+app.command("run", cls=Command, short_help="Run the study that a file describes.")(run.run)

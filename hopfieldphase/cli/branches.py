@@ -100,18 +100,18 @@ def beta(
     }  # fmt: skip
     spec = BranchSpec(patterns=PatternSpec(**source), **study)
     console = Console(quiet=quiet, color=not no_color)
-    _run(spec, out, console, chosen=at is None, force=force, plot=not no_plot, as_json=json)
+    run_spec(spec, out, console, force=force, plot=not no_plot, as_json=json, chosen=at is None)
 
 
-def _run(
+def run_spec(
     spec: "BranchSpec",
     out: Path | None,
     console: Console,
     *,
-    chosen: bool,
     force: bool,
     plot: bool,
     as_json: bool,
+    chosen: bool = False,
 ) -> None:
     """Follow the branches, or show the finished result; leave with exit code 3 if one was not followed."""
     from hopfieldphase.kernels.threads import thread_count
@@ -159,10 +159,9 @@ def _compute(spec: "BranchSpec", path: Path, console: Console, plot: bool) -> di
 
 def _draw(tree: "xr.DataTree", file: Path) -> None:
     from hopfieldphase.plotting.branches import plot_branches
-    from hopfieldphase.plotting.style import save
+    from hopfieldphase.plotting.style import figure_of, save
 
-    first, *_ = plot_branches(tree)
-    save(first.figure, file)  # pyright: ignore[reportArgumentType]  # a whole figure, no subfigure
+    save(figure_of(plot_branches(tree)), file)
 
 
 def _headline(spec: "BranchSpec") -> str:

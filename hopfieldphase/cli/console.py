@@ -133,7 +133,7 @@ def _bar(what: str, total: int) -> Iterator[Callable[[int, int], None]]:
     columns = (BarColumn(bar_width=30), *text, *times) if _knows_symbols(sys.stderr) else (*text, *times)
     with Progress(*columns, console=Terminal(file=sys.stderr), transient=True) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda done, _: bar.update(task, completed=done)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _lines(what: str) -> Callable[[int, int], None]:

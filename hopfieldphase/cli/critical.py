@@ -118,10 +118,11 @@ def _result(spec: "CriticalSpec", out: Path | None, console: Console, force: boo
 
     thread_count()  # a wrong environment is reported before anything starts
     on_first_compilation(lambda: console.say("compiling kernels, once per version"))
-    from hopfieldphase.runs.critical import find_critical, resolve_critical, write_critical
+    from hopfieldphase.runs.critical import find_critical, write_critical
     from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
+    from hopfieldphase.runs.sources import with_digest
 
-    spec = resolve_critical(spec)
+    spec = with_digest(spec)
     if out is None:
         return find_critical(spec)
     summary = None if force else read_summary(out, spec.fingerprint, with_figure=False)

@@ -103,10 +103,10 @@ def phase_diagram(
         query_noise=query_noise,
     )  # fmt: skip
     console = Console(quiet=quiet, color=not no_color)
-    _run(spec, out, console, force=force, plot=not no_plot, as_json=json)
+    run_spec(spec, out, console, force=force, plot=not no_plot, as_json=json)
 
 
-def _run(
+def run_spec(
     spec: "DiagramSpec", out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
 ) -> None:
     """Compute a diagram, or show the finished one; leave with exit code 3 if some cell or line failed."""
@@ -143,10 +143,9 @@ def _run(
 
 def _draw(tree: "xr.DataTree", file: Path) -> None:
     from hopfieldphase.plotting.diagram import plot_diagram
-    from hopfieldphase.plotting.style import save
+    from hopfieldphase.plotting.style import figure_of, save
 
-    axes = plot_diagram(tree)
-    save(axes[0].figure, file)  # pyright: ignore[reportArgumentType]  # a whole figure, no subfigure
+    save(figure_of(plot_diagram(tree)), file)
 
 
 def _headline(spec: "DiagramSpec") -> str:

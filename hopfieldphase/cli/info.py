@@ -76,7 +76,7 @@ def _dataset(file: Path) -> dict[str, Any]:
     from hopfieldphase.data.load_branch_schema import holds_load_branches
     from hopfieldphase.data.load_branch_summary import load_branches_summary
     from hopfieldphase.runs.folder import DATA, MARKER, read_marker
-    from hopfieldphase.runs.results import summarise
+    from hopfieldphase.runs.sweep_results import summarise
 
     if file.is_dir() and not (file / DATA).exists() and file.suffix != ".zarr":
         raise InputError(

@@ -96,18 +96,18 @@ def kappa(
         study["kappas"] = kappas
     spec = LoadBranchSpec(patterns=SequenceSpec(**source), **study)
     console = Console(quiet=quiet, color=not no_color)
-    _run(spec, out, console, chosen=at is None, force=force, plot=not no_plot, as_json=json)
+    run_spec(spec, out, console, force=force, plot=not no_plot, as_json=json, chosen=at is None)
 
 
-def _run(
+def run_spec(
     spec: "LoadBranchSpec",
     out: Path | None,
     console: Console,
     *,
-    chosen: bool,
     force: bool,
     plot: bool,
     as_json: bool,
+    chosen: bool = False,
 ) -> None:
     """Follow the branches, or show the finished result; leave with exit code 3 if a state is no minimum."""
     from hopfieldphase.kernels.threads import thread_count
@@ -151,10 +151,9 @@ def _compute(spec: "LoadBranchSpec", path: Path, console: Console, plot: bool) -
 
 def _draw(tree: "xr.DataTree", file: Path) -> None:
     from hopfieldphase.plotting.load_branches import plot_load_branches
-    from hopfieldphase.plotting.style import save
+    from hopfieldphase.plotting.style import figure_of, save
 
-    first, _ = plot_load_branches(tree)
-    save(first.figure, file)  # pyright: ignore[reportArgumentType]  # a whole figure, no subfigure
+    save(figure_of(plot_load_branches(tree)), file)
 
 
 def _headline(spec: "LoadBranchSpec") -> str:

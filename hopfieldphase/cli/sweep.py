@@ -209,7 +209,7 @@ def _compute(spec: "SweepSpec | KappaSpec", path: Path, console: Console, plot: 
     from hopfieldphase.kernels.compilation import on_first_compilation
 
     on_first_compilation(lambda: console.say("compiling kernels, once per version"))
-    from hopfieldphase.runs.results import compute_result, progress_units, warm_up
+    from hopfieldphase.runs.sweep_results import compute_result, progress_units, warm_up
 
     warm_up(spec)
     with console.progress(*progress_units(spec)) as progress:
@@ -217,11 +217,10 @@ def _compute(spec: "SweepSpec | KappaSpec", path: Path, console: Console, plot: 
 
 
 def _draw(dataset: "xr.Dataset", file: Path) -> None:
-    from hopfieldphase.plotting.style import save
+    from hopfieldphase.plotting.style import figure_of, save
     from hopfieldphase.plotting.sweep import plot_sweep
 
-    left, _ = plot_sweep(dataset)
-    save(left.figure, file)  # pyright: ignore[reportArgumentType]  # a whole figure, no subfigure
+    save(figure_of(plot_sweep(dataset)), file)
 
 
 def _headline(spec: "SweepSpec | KappaSpec") -> str:

@@ -17,7 +17,8 @@ import zarr
 from zarr.codecs import ZstdCodec
 
 from hopfieldphase.core.errors import HopfieldPhaseError, InputError
-from hopfieldphase.data import attributes, branch_schema, diagram, load_branch_schema, schema
+from hopfieldphase.data import attributes, branch_schema, diagram, load_branch_schema, measurement, schema
+from hopfieldphase.data import structure as structures
 from hopfieldphase.data.files import replacing
 
 Labelled = xr.Dataset | xr.DataTree
@@ -106,8 +107,17 @@ def open(path: str | os.PathLike[str]) -> Labelled:
 
 
 def _check(tree: xr.DataTree) -> None:
-    """Raise `InputError` unless the tree holds branches, a phase diagram, or a sweep at its root."""
-    if branch_schema.holds_branches(tree):
+    """Raise `InputError` unless the tree holds what some study gives."""
+    if measurement.holds_measurement(tree):
+        measurement.check(tree)
+    elif structures.holds_structure(tree):
+        schema.check_version(tree.attrs)
+        for name in (structures.SWEEP, structures.BRANCHES):
+            if name not in tree.children:
+                raise InputError(f"the group {name} is missing: the data is incomplete")
+        for part in structures.structure_parts(tree):
+            _check(part)
+    elif branch_schema.holds_branches(tree):
         branch_schema.check(tree)
     elif load_branch_schema.holds_load_branches(tree):
         load_branch_schema.check(tree)

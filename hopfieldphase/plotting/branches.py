@@ -83,6 +83,15 @@ def plot_branches(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tupl
         return panels["a"], panels["b"], panels["c"]
 
 
+def draw_branches(tree: xr.DataTree, left: Axes, right: Axes) -> tuple[list[Artist], str]:
+    """Maximal overlap and free energy in two panels without a legend: its entries and title are returned."""
+    drawing = _Drawing(tree)
+    handles = drawing.draw("overlap_max", left)
+    drawing.name(left)
+    drawing.draw("free_energy", right)
+    return handles, drawing.caption()
+
+
 def plot_branch(tree: xr.DataTree, name: str = "overlap_max", ax: Axes | None = None) -> Axes:
     """One quantity along all branches; see `plot_branches`.
 

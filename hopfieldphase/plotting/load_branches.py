@@ -53,12 +53,17 @@ def plot_load_branches(tree: xr.DataTree, axes: Sequence[Axes] | None = None) ->
     with style.style():
         figure = style.new_figure(style.DOUBLE, 3.4)
         left, right = figure.subplots(1, 2)
-        _draw(tree, "overlap_max", left)
-        handles = _draw(tree, "free_energy", right)
+        handles, caption = draw_load_branches(tree, left, right)
         for letter, ax in (("a", left), ("b", right)):
             ax.set_title(f"({letter})", loc="left")
-        figure.legend(handles=handles, title=_caption(tree), loc="outside lower center", ncols=4)
+        figure.legend(handles=handles, title=caption, loc="outside lower center", ncols=4)
         return left, right
+
+
+def draw_load_branches(tree: xr.DataTree, left: Axes, right: Axes) -> tuple[list[Artist], str]:
+    """Both panels without a legend: its entries and its title are returned."""
+    _draw(tree, "overlap_max", left)
+    return _draw(tree, "free_energy", right), _caption(tree)
 
 
 def _draw(tree: xr.DataTree, name: str, ax: Axes) -> list[Artist]:

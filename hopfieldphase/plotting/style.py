@@ -6,9 +6,12 @@ from importlib.resources import as_file, files
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hopfieldphase.data.files import replacing
@@ -38,6 +41,14 @@ def new_figure(width: float, height: float) -> Figure:
     pyplot = sys.modules.get("matplotlib.pyplot")
     make = Figure if pyplot is None else pyplot.figure
     return make(figsize=(width, height))
+
+
+def figure_of(axes: Any) -> Figure:
+    """The figure that an axes, or the first of several, belongs to."""
+    first: Axes = axes if isinstance(axes, Axes) else np.ravel(np.asarray(axes, dtype=object))[0]
+    figure = first.get_figure(root=True)
+    assert figure is not None, "axes that were removed from their figure"
+    return figure
 
 
 def label(variable: xr.DataArray) -> str:

@@ -46,12 +46,18 @@ def plot_sweep(dataset: xr.Dataset, axes: Sequence[Axes] | None = None) -> tuple
     with style.style():
         figure = style.new_figure(style.DOUBLE, 3.0)
         left, right = figure.subplots(1, 2)
-        handles = _draw_overlap(dataset, left)
-        right.legend(handles=_draw_support(dataset, right), loc="best")
+        handles, caption = draw_sweep(dataset, left, right)
         for letter, ax in (("a", left), ("b", right)):
             ax.set_title(f"({letter})", loc="left")
-        _legend_below(figure, handles, _caption(dataset, lines=1), ncols=len(handles))
+        _legend_below(figure, handles, caption, ncols=len(handles))
         return left, right
+
+
+def draw_sweep(dataset: xr.Dataset, left: Axes, right: Axes) -> tuple[list[Artist], str]:
+    """Both panels without the legend of the left one: its entries and its title are returned."""
+    handles = _draw_overlap(dataset, left)
+    right.legend(handles=_draw_support(dataset, right), loc="best")
+    return handles, _caption(dataset, lines=1)
 
 
 def plot_overlap(dataset: xr.Dataset, ax: Axes | None = None) -> Axes:

@@ -1,8 +1,7 @@
 """Branches as labelled results: found, followed, written."""
 
-import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,12 @@ import xarray as xr
 from hopfieldphase.continuation import branches as continuation
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.data import store
 from hopfieldphase.data.branch_summary import branches_summary
 from hopfieldphase.data.branches import LabelledBranchSet
-from hopfieldphase.data.provenance import provenance
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.branch_spec import BranchSpec
-from hopfieldphase.runs.folder import DATA, FIGURE, SPEC, SUMMARY, writing
 from hopfieldphase.runs.ranges import format_grid, parse_grid, suggest_grid
+from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.sources import digest, make_patterns, suggest_betas
 from hopfieldphase.runs.specs import ALL, DEFAULT_BETAS
 
@@ -130,7 +127,7 @@ def resolve(spec: BranchSpec) -> BranchSpec:
 
 
 def compute_branches(
-    spec: BranchSpec, path: Path, *, draw: Callable[[xr.DataTree, Path], object] | None = None
+    spec: BranchSpec, path: Path, *, draw: Draw[xr.DataTree] | None = None
 ) -> dict[str, Any]:
     """Find and follow branches and write their result folder.
 
@@ -157,16 +154,8 @@ def compute_branches(
     """
     start = time.perf_counter()
     tree = branches(spec).to_datatree()
-    summary = branches_summary(tree)
-    marker = provenance(time.perf_counter() - start) | {"fingerprint": spec.fingerprint}
-    with writing(path, marker) as staging:
-        store.write(tree, staging / DATA)
-        (staging / SPEC).write_text(spec.to_toml(), encoding="utf-8")
-        text = json.dumps(summary, indent=2, allow_nan=False)
-        (staging / SUMMARY).write_text(text + "\n", encoding="utf-8")
-        if draw is not None:
-            draw(tree, staging / FIGURE)
-    return summary
+    seconds = time.perf_counter() - start
+    return write_result(spec, path, branches_summary(tree), seconds, tree, draw)
 
 
 def _of_spec(spec: BranchSpec) -> LabelledBranchSet:

@@ -1,6 +1,5 @@
 """The critical points of one set of patterns: from a spec to plain values and a result folder."""
 
-import json
 import math
 import time
 from pathlib import Path
@@ -9,29 +8,14 @@ from typing import Any
 from hopfieldphase.continuation.branch import PointKind, SpecialPoint, State
 from hopfieldphase.core.closed_forms import onset_character
 from hopfieldphase.core.status import Status
-from hopfieldphase.data.provenance import provenance
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.phases.critical import CriticalPoint, CriticalTable, StorageOnset, critical_points
 from hopfieldphase.runs.critical_spec import ALL, CriticalSpec
-from hopfieldphase.runs.folder import SPEC, SUMMARY, writing
-from hopfieldphase.runs.sources import digest, make_patterns
+from hopfieldphase.runs.results import write_result
+from hopfieldphase.runs.sources import make_patterns
 
 # Outcomes of a location that say that the point was not found as precisely as asked.
 _FAILED = (Status.ITERATION_LIMIT, Status.NO_PROGRESS)
-
-
-def resolve_critical(spec: CriticalSpec) -> CriticalSpec:
-    """Add the digest of a pattern file.
-
-    Raises
-    ------
-    InputError
-        If the patterns cannot be read.
-    """
-    if spec.is_resolved:
-        return spec
-    source = spec.patterns.model_copy(update={"sha256": digest(make_patterns(spec.patterns))})
-    return spec.model_copy(update={"patterns": source})
 
 
 def find_critical(spec: CriticalSpec) -> dict[str, Any]:
@@ -69,12 +53,7 @@ def write_critical(spec: CriticalSpec, path: Path) -> dict[str, Any]:
     """
     start = time.perf_counter()
     summary = find_critical(spec)
-    marker = provenance(time.perf_counter() - start) | {"fingerprint": spec.fingerprint}
-    with writing(path, marker) as staging:
-        (staging / SPEC).write_text(spec.to_toml(), encoding="utf-8")
-        text = json.dumps(summary, indent=2, allow_nan=False)
-        (staging / SUMMARY).write_text(text + "\n", encoding="utf-8")
-    return summary
+    return write_result(spec, path, summary, time.perf_counter() - start)
 
 
 def critical_summary(table: CriticalTable) -> dict[str, Any]:

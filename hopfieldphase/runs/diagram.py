@@ -1,6 +1,5 @@
 """From the spec of a phase diagram to its tree and its result folder."""
 
-import json
 import math
 import time
 from collections.abc import Callable
@@ -12,9 +11,7 @@ import xarray as xr
 
 from hopfieldphase.core import patterns
 from hopfieldphase.core.closed_forms import suggest_beta_range
-from hopfieldphase.data import store
 from hopfieldphase.data.diagram import diagram_summary, diagram_tree
-from hopfieldphase.data.provenance import provenance
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.phases.diagram import DiagramLines, closed_lines, diagram_lines, stepped_lines
 from hopfieldphase.phases.families import (
@@ -26,9 +23,9 @@ from hopfieldphase.phases.families import (
 )
 from hopfieldphase.phases.maps import Queries, Row, map_row
 from hopfieldphase.runs.diagram_spec import DiagramSpec
-from hopfieldphase.runs.folder import DATA, FIGURE, SPEC, SUMMARY, writing
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid, suggest_grid
+from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.sources import digest, make_patterns
 
 SUGGESTED_CELLS = 41
@@ -129,7 +126,7 @@ def compute_diagram(
     spec: DiagramSpec,
     path: Path,
     *,
-    draw: Callable[[xr.DataTree, Path], object] | None = None,
+    draw: Draw[xr.DataTree] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Compute a phase diagram and write its result folder.
@@ -157,16 +154,8 @@ def compute_diagram(
     """
     start = time.perf_counter()
     tree = phase_diagram(spec, progress=progress)
-    summary = diagram_summary(tree)
-    marker = provenance(time.perf_counter() - start) | {"fingerprint": spec.fingerprint}
-    with writing(path, marker) as staging:
-        store.write(tree, staging / DATA)
-        (staging / SPEC).write_text(spec.to_toml(), encoding="utf-8")
-        text = json.dumps(summary, indent=2, allow_nan=False)
-        (staging / SUMMARY).write_text(text + "\n", encoding="utf-8")
-        if draw is not None:
-            draw(tree, staging / FIGURE)
-    return summary
+    seconds = time.perf_counter() - start
+    return write_result(spec, path, diagram_summary(tree), seconds, tree, draw)
 
 
 def _models(spec: DiagramSpec, realization: int) -> Callable[[float], HopfieldModel]:

@@ -1,8 +1,7 @@
 """Branches in the memory load as labelled results: found, followed, written."""
 
-import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,12 @@ from hopfieldphase.continuation.kappa import pattern_counts
 from hopfieldphase.continuation.load_branches import LoadBranchSet, load_branches
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import PatternSequence, sequence
-from hopfieldphase.data import store
 from hopfieldphase.data.load_branch_summary import load_branches_summary
 from hopfieldphase.data.load_branches import LabelledLoadBranchSet
-from hopfieldphase.data.provenance import provenance
-from hopfieldphase.runs.folder import DATA, FIGURE, SPEC, SUMMARY, writing
 from hopfieldphase.runs.kappa_spec import DEFAULT_KAPPAS
 from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
 from hopfieldphase.runs.ranges import format_grid, parse_grid
+from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.specs import ALL
 
 
@@ -99,7 +96,7 @@ def branches_kappa(
 
 
 def compute_load_branches(
-    spec: LoadBranchSpec, path: Path, *, draw: Callable[[xr.DataTree, Path], object] | None = None
+    spec: LoadBranchSpec, path: Path, *, draw: Draw[xr.DataTree] | None = None
 ) -> dict[str, Any]:
     """Find and follow branches in the memory load and write their result folder.
 
@@ -125,16 +122,8 @@ def compute_load_branches(
     """
     start = time.perf_counter()
     tree = branches_of_spec(spec).to_datatree()
-    summary = load_branches_summary(tree)
-    marker = provenance(time.perf_counter() - start) | {"fingerprint": spec.fingerprint}
-    with writing(path, marker) as staging:
-        store.write(tree, staging / DATA)
-        (staging / SPEC).write_text(spec.to_toml(), encoding="utf-8")
-        text = json.dumps(summary, indent=2, allow_nan=False)
-        (staging / SUMMARY).write_text(text + "\n", encoding="utf-8")
-        if draw is not None:
-            draw(tree, staging / FIGURE)
-    return summary
+    seconds = time.perf_counter() - start
+    return write_result(spec, path, load_branches_summary(tree), seconds, tree, draw)
 
 
 def branches_of_spec(spec: LoadBranchSpec) -> LabelledLoadBranchSet:

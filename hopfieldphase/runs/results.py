@@ -1,100 +1,74 @@
-"""From a spec to a finished result folder: data, summary, figure, spec and provenance."""
+"""The result folder of a study: data, spec, summary, provenance and figure, written whole or not at all."""
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import xarray as xr
+from typing import Any, Protocol, TypeVar
 
 from hopfieldphase.data import store
-from hopfieldphase.data.events import GROUP, events_summary
 from hopfieldphase.data.provenance import provenance
-from hopfieldphase.data.summary import sweep_summary
 from hopfieldphase.runs.folder import DATA, FIGURE, SPEC, SUMMARY, writing
-from hopfieldphase.runs.kappa import sweep_kappa_tree, warm_up_kappa
-from hopfieldphase.runs.kappa_spec import KappaSpec
-from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.specs import SweepSpec
-from hopfieldphase.runs.sweeps import sweep_beta, unconverged_points
-from hopfieldphase.runs.sweeps import warm_up as warm_up_beta
+
+Data = TypeVar("Data", bound=store.Labelled)
+Draw = Callable[[Data, Path], object]
+"""Called as ``draw(data, file)`` to write the figure of a result to the PNG file `file`."""
 
 
-def warm_up(spec: SweepSpec | KappaSpec) -> None:
-    """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
-    if isinstance(spec, KappaSpec):
-        warm_up_kappa(spec)
-    else:
-        warm_up_beta(spec)
+class Resolved(Protocol):
+    """A spec with every option known."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of every option."""
+        ...
+
+    def to_toml(self) -> str:
+        """Every option as TOML."""
+        ...
 
 
-def progress_units(spec: SweepSpec | KappaSpec) -> tuple[str, int]:
-    """What the progress of `compute_result` counts, and up to which number."""
-    realizations = spec.realizations or 1
-    return ("sweeps", 2 * realizations) if isinstance(spec, KappaSpec) else ("realizations", realizations)
-
-
-def compute_result(
-    spec: SweepSpec | KappaSpec,
+def write_result(
+    spec: Resolved,
     path: Path,
-    *,
-    draw: Callable[[xr.Dataset, Path], object] | None = None,
-    progress: Progress | None = None,
+    summary: dict[str, Any],
+    seconds: float,
+    data: Data | None = None,
+    draw: Draw[Data] | None = None,
 ) -> dict[str, Any]:
-    """Compute a sweep and write its result folder.
+    """Write the result folder of a study, replacing an earlier result in it.
 
     Parameters
     ----------
-    spec : SweepSpec or KappaSpec
-        Resolved.
+    spec : Resolved
+        Becomes `spec.toml`; its fingerprint marks the folder.
     path : Path
         A folder that this process holds (`runs.folder.claim_folder`).
+    summary : dict
+        JSON values without NaN; becomes `summary.json`.
+    seconds : float
+        What the computation took.
+    data : xarray.Dataset or xarray.DataTree, optional
+        Becomes `data.zarr`.
     draw : callable, optional
-        Called as ``draw(dataset, file)`` to write the figure to the PNG file `file`.
-    progress : callable, optional
-        See `sweep_beta` and `sweep_kappa`.
+        Writes `figure.png`.
 
     Returns
     -------
     dict
-        The content of `summary.json`.
+        The summary.
 
     Raises
     ------
     OutputError
         If the file system refuses; nothing of the result is left then.
     """
-    start = time.perf_counter()
-    if isinstance(spec, KappaSpec):
-        data: store.Labelled = sweep_kappa_tree(spec, progress=progress)
-    else:
-        data = sweep_beta(spec, progress=progress)
-    summary = summarise(data)
-    marker = provenance(time.perf_counter() - start) | {"fingerprint": spec.fingerprint}
+    marker = provenance(seconds) | {"fingerprint": spec.fingerprint}
     with writing(path, marker) as staging:
-        store.write(data, staging / DATA)
+        if data is not None:
+            store.write(data, staging / DATA)
         (staging / SPEC).write_text(spec.to_toml(), encoding="utf-8")
-        (staging / SUMMARY).write_text(
-            json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-        )
-        if draw is not None:
-            draw(_root(data), staging / FIGURE)
+        text = json.dumps(summary, indent=2, allow_nan=False)
+        (staging / SUMMARY).write_text(text + "\n", encoding="utf-8")
+        if data is not None and draw is not None:
+            draw(data, staging / FIGURE)
     return summary
-
-
-def summarise(data: store.Labelled) -> dict[str, Any]:
-    """What a sweep shows, as plain JSON values: `sweep_summary`, and what comes with some sweeps.
-
-    Points that did not converge stand under `unconverged`, the events of a sweep in the memory load under
-    `events` (`data.events.events_summary`).
-    """
-    dataset = _root(data)
-    found = sweep_summary(dataset) | {"unconverged": unconverged_points(dataset)}
-    if isinstance(data, xr.DataTree) and GROUP in data.children:
-        found["events"] = events_summary(data)
-    return found
-
-
-def _root(data: store.Labelled) -> xr.Dataset:
-    return data.to_dataset() if isinstance(data, xr.DataTree) else data

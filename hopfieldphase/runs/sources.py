@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,10 @@ from hopfieldphase.core.closed_forms import suggest_beta_range
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data import patterns_io
 from hopfieldphase.runs.ranges import parse_grid, suggest_grid
-from hopfieldphase.runs.specs import PatternSpec, SweepSpec
+from hopfieldphase.runs.specs import PatternSpec, StudySpec, SweepSpec
 
 Patterns = NDArray[np.float64]
+Study = TypeVar("Study", bound=StudySpec)
 
 _RANDOM: dict[str, Callable[..., Patterns]] = {
     "clustered": patterns.clustered,
@@ -75,6 +77,21 @@ def resolve(spec: SweepSpec) -> SweepSpec:
         source = source.model_copy(update={"sha256": digest(stored)})
     betas = spec.betas or suggest_betas(stored, spec.alpha)
     return spec.model_copy(update={"patterns": source, "betas": betas})
+
+
+def with_digest(spec: Study) -> Study:
+    """Complete a spec whose patterns come from a file: the digest of their numbers.
+
+    Raises
+    ------
+    InputError
+        If the patterns cannot be read.
+    """
+    source = spec.patterns
+    if source.path is None or source.sha256 is not None:
+        return spec
+    source = source.model_copy(update={"sha256": digest(make_patterns(source))})
+    return spec.model_copy(update={"patterns": source})
 
 
 def suggest_betas(stored: Patterns, alpha: float, scale: float | None = None) -> tuple[float, ...]:

@@ -69,7 +69,7 @@ def one_of(name: str, choices: tuple[str, ...]) -> BeforeValidator:
     def check(value: Any) -> Any:
         if value is None or value in choices:
             return value
-        raise InputError(f"{name} = {value!r} is unknown{_nearest(value, choices)}: use {', '.join(choices)}")
+        raise InputError(f"{name} = {value!r} is unknown{nearest(value, choices)}: use {', '.join(choices)}")
 
     return BeforeValidator(check)
 
@@ -110,7 +110,7 @@ class Spec(BaseModel):
         try:
             super().__init__(**options)
         except ValidationError as error:
-            raise InputError(_one_line(error, tuple(type(self).model_fields))) from None
+            raise InputError(_one_line(error, type(self))) from None
 
 
 class PatternSpec(Spec):
@@ -171,12 +171,10 @@ class PatternSpec(Spec):
         return self.generator in (None, "digits")
 
 
-class StudySpec(Spec):
-    """What every study starts from, the TOML form of its options and their fingerprint."""
+class TomlSpec(Spec):
+    """The name of a study, the TOML form of its options, and their fingerprint."""
 
     study: str
-    alpha: Annotated[float, BeforeValidator(tsallis_index)] = 2.0
-    patterns: PatternSpec = PatternSpec()
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
@@ -187,12 +185,7 @@ class StudySpec(Spec):
         InputError
             If the file cannot be read, is not TOML, or holds an unknown key or a wrong value.
         """
-        try:
-            options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"cannot read the spec {path}: {reason}; give a TOML file") from error
-        return cls(**options)
+        return cls(**read_toml(path))
 
     def to_toml(self) -> str:
         """Every option as TOML, from which `from_toml` makes an equal spec."""
@@ -203,8 +196,8 @@ class StudySpec(Spec):
 
     @property
     def is_resolved(self) -> bool:
-        """Whether nothing is left to be found in the data: the digest of a pattern file is known."""
-        return self.patterns.path is None or self.patterns.sha256 is not None
+        """Whether nothing is left to be found in the data."""
+        return True
 
     @property
     def fingerprint(self) -> str:
@@ -218,7 +211,7 @@ class StudySpec(Spec):
         if not self.is_resolved:
             raise InputError("the spec is not resolved: what it leaves to the data must be looked up first")
         options = self.model_dump(exclude_none=True)
-        options["patterns"].pop("path", None)
+        options.get("patterns", {}).pop("path", None)
         text = json.dumps(_canonical(options), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -226,6 +219,18 @@ class StudySpec(Spec):
     def default_folder(self) -> Path:
         """`runs/<study>-<hash>`: equal specs meet in one folder, others do not."""
         return Path("runs") / f"{self.study}-{self.fingerprint[:8]}"
+
+
+class StudySpec(TomlSpec):
+    """What every study of one model starts from: stored patterns and the Tsallis index."""
+
+    alpha: Annotated[float, BeforeValidator(tsallis_index)] = 2.0
+    patterns: PatternSpec = PatternSpec()
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether nothing is left to be found in the data: the digest of a pattern file is known."""
+        return self.patterns.path is None or self.patterns.sha256 is not None
 
 
 class FollowSpec(StudySpec):
@@ -306,6 +311,15 @@ class SweepSpec(FollowSpec):
         return super().is_resolved and self.betas is not None
 
 
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The content of a TOML file; `InputError` if it cannot be read or is none."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read the spec {path}: {reason}; give a TOML file") from error
+
+
 def _canonical(value: Any) -> Any:
     """JSON values in which a float is its exact hexadecimal form."""
     if isinstance(value, float):
@@ -317,17 +331,24 @@ def _canonical(value: Any) -> Any:
     return value
 
 
-def _one_line(error: ValidationError, known: tuple[str, ...]) -> str:
+def _one_line(error: ValidationError, spec: type[BaseModel]) -> str:
     """The first complaint of pydantic in one line; the package's own messages pass unchanged."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "value_error":
         return str(first.get("ctx", {})["error"])
     if first["type"] == "extra_forbidden":
-        return f"unknown key {name!r}{_nearest(name, known)}: known are {', '.join(known)}"
+        *parents, word = first["loc"]
+        for parent in parents:
+            inner = spec.model_fields[str(parent)].annotation
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                spec = inner
+        known = tuple(spec.model_fields)
+        return f"unknown key {name!r}{nearest(word, known)}: known are {', '.join(known)}"
     return f"{name} = {first['input']!r}: {first['msg'].replace('Input should', 'it must', 1)}"
 
 
-def _nearest(word: object, known: tuple[str, ...]) -> str:
+def nearest(word: object, known: tuple[str, ...]) -> str:
+    """The known word that is most like another one, in words; empty where none is."""
     matches = get_close_matches(str(word), known, n=1)
     return f"; the nearest is {matches[0]!r}" if matches else ""

@@ -11,7 +11,7 @@ import hopfieldphase
 from hopfieldphase.core.patterns import spherical
 from hopfieldphase.core.status import Status
 from hopfieldphase.data import patterns_io, store
-from hopfieldphase.runs import results
+from hopfieldphase.runs import sweep_results
 from hopfieldphase.runs.specs import SweepSpec
 from hopfieldphase.runs.sweeps import sweep_beta
 
@@ -73,7 +73,7 @@ def test_quiet_says_nothing_but_json(run, small):
 
 def test_the_same_spec_again_is_already_done(run, small, monkeypatch):
     first = run("sweep", "beta", *small, "--out", "x")
-    monkeypatch.setattr(results, "compute_result", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr(sweep_results, "compute_result", lambda *_, **__: pytest.fail("computed again"))
     again = run("sweep", "beta", *small, "--out", "x")
     assert again.code == 0
     assert again.out == first.out
@@ -158,7 +158,7 @@ def test_points_that_did_not_converge_are_named_and_give_exit_code_3(run, small,
         dataset["residual"][1, 0, 1:] = 1e-5
         return dataset
 
-    monkeypatch.setattr(results, "sweep_beta", failing)
+    monkeypatch.setattr(sweep_results, "sweep_beta", failing)
     for words in ((), (), ("--quiet",)):  # computed, shown again, and never left out
         done = run("sweep", "beta", *small, "--out", "x", "--no-plot", *words)
         assert done.code == 3

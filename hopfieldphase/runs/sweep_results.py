@@ -1,0 +1,89 @@
+"""From the spec of a sweep to its finished result folder."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from hopfieldphase.data import store
+from hopfieldphase.data.events import GROUP, events_summary
+from hopfieldphase.data.summary import sweep_summary
+from hopfieldphase.runs.kappa import sweep_kappa_tree, warm_up_kappa
+from hopfieldphase.runs.kappa_spec import KappaSpec
+from hopfieldphase.runs.parallel import Progress
+from hopfieldphase.runs.results import Draw, write_result
+from hopfieldphase.runs.specs import SweepSpec
+from hopfieldphase.runs.sweeps import sweep_beta, unconverged_points
+from hopfieldphase.runs.sweeps import warm_up as warm_up_beta
+
+
+def warm_up(spec: SweepSpec | KappaSpec) -> None:
+    """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
+    if isinstance(spec, KappaSpec):
+        warm_up_kappa(spec)
+    else:
+        warm_up_beta(spec)
+
+
+def progress_units(spec: SweepSpec | KappaSpec) -> tuple[str, int]:
+    """What the progress of `compute_result` counts, and up to which number."""
+    realizations = spec.realizations or 1
+    return ("sweeps", 2 * realizations) if isinstance(spec, KappaSpec) else ("realizations", realizations)
+
+
+def compute_result(
+    spec: SweepSpec | KappaSpec,
+    path: Path,
+    *,
+    draw: Draw[xr.Dataset] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Compute a sweep and write its result folder.
+
+    Parameters
+    ----------
+    spec : SweepSpec or KappaSpec
+        Resolved.
+    path : Path
+        A folder that this process holds (`runs.folder.claim_folder`).
+    draw : callable, optional
+        Called as ``draw(dataset, file)`` to write the figure to the PNG file `file`.
+    progress : callable, optional
+        See `sweep_beta` and `sweep_kappa`.
+
+    Returns
+    -------
+    dict
+        The content of `summary.json`.
+
+    Raises
+    ------
+    OutputError
+        If the file system refuses; nothing of the result is left then.
+    """
+    start = time.perf_counter()
+    if isinstance(spec, KappaSpec):
+        data: store.Labelled = sweep_kappa_tree(spec, progress=progress)
+    else:
+        data = sweep_beta(spec, progress=progress)
+    seconds = time.perf_counter() - start
+    on_root = None if draw is None else lambda labelled, file: draw(_root(labelled), file)
+    return write_result(spec, path, summarise(data), seconds, data, on_root)
+
+
+def summarise(data: store.Labelled) -> dict[str, Any]:
+    """What a sweep shows, as plain JSON values: `sweep_summary`, and what comes with some sweeps.
+
+    Points that did not converge stand under `unconverged`, the events of a sweep in the memory load under
+    `events` (`data.events.events_summary`).
+    """
+    dataset = _root(data)
+    found = sweep_summary(dataset) | {"unconverged": unconverged_points(dataset)}
+    if isinstance(data, xr.DataTree) and GROUP in data.children:
+        found["events"] = events_summary(data)
+    return found
+
+
+def _root(data: store.Labelled) -> xr.Dataset:
+    return data.to_dataset() if isinstance(data, xr.DataTree) else data
