@@ -1,0 +1,1 @@
+"""What moves near and between minima: stability of updates, fluctuations, sampling, escape."""
