@@ -181,8 +181,8 @@ def large_d_summary(tree: xr.DataTree) -> dict[str, Any]:
         standard error and deviation, annealed fold and REM threshold, how many go on as a mixture below the
         fold and on how many curves folds pair; `loads`: the same for every number of patterns), `storage`
         (points, trials, largest deviation from the closed form in standard errors, χ² a point, disagreements
-        of margin and relaxation), `scaling` (for softmax and each α the exponent of β in d: simulated with its
-        error, of the theory over the same dimensions, and of the theory at the largest ones), and
+        of margin and relaxation), `scaling` (for softmax and each α the exponent of β in d: simulated with
+        its error, of the theory over the same dimensions, and of the theory at the largest ones), and
         `unconverged`, what contradicts the theory or itself, in words.
     """
     storage, failures = _storage_summary(tree)
@@ -254,7 +254,8 @@ def _storage_summary(tree: xr.DataTree) -> tuple[dict[str, Any], list[str]]:
     z = (data["by_relaxation"].values - trials * p) / np.sqrt(trials * p * (1 - p))
     failures = [
         f"exact storage at M = {int(data['M'][i])}, d = {int(data['d'][i])}, "
-        f"alpha = {float(data['alpha'][i]):g}, b = {float(data['b'][i, j]):.4g}: {z[i, j]:.1f} standard errors from the closed form"
+        f"alpha = {float(data['alpha'][i]):g}, b = {float(data['b'][i, j]):.4g}: "
+        f"{z[i, j]:.1f} standard errors from the closed form"
         for i, j in np.argwhere(np.abs(z) > LARGEST_Z)
     ]
     disagreements = int(data["disagreements"].sum())

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from hopfieldphase.continuation.branch import PointKind
 from hopfieldphase.continuation.following import follow_arclength
@@ -227,7 +227,7 @@ def storage_quantile(probability: float, M: int, d: int, alpha: float) -> float:
     high = 2 * low
     while excess(high) < 0:
         low, high = high, 2 * high
-    return float(brentq(excess, low, high, xtol=1e-12, rtol=1e-14))
+    return float(scipy.optimize.brentq(excess, low, high, xtol=1e-12, rtol=1e-14))
 
 
 def _stays(model: HopfieldModel, pattern: int, b: float) -> bool:

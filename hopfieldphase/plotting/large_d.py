@@ -175,11 +175,12 @@ def _quartiles(ax: Axes, critical: xr.DataArray, colour: str, marker: str) -> No
 
 def _caption(tree: xr.DataTree) -> str:
     """What panel (c) says depends on what is held fixed."""
+    sizes = tree["scaling"].to_dataset()["M"].values
     return (
-        rf"(c) Fixed load $\log(M)/d = {tree.attrs['kappa']:g}$, $M$ from {int(tree['scaling']['M'][0])} to "
-        rf"{int(tree['scaling']['M'][-1])}: softmax needs $\beta \sim d^2$, exact storage $\beta \sim d$."
+        rf"(c) Fixed load $\log(M)/d = {tree.attrs['kappa']:g}$, $M$ from {sizes[0]} to {sizes[-1]}: softmax "
+        r"needs $\beta \sim d^2$, exact storage $\beta \sim d$."
         "\n"
-        rf"At a fixed number of patterns softmax, too, needs $\beta \sim d$ only."
+        r"At a fixed number of patterns softmax, too, needs $\beta \sim d$ only."
     )
 
 

@@ -31,8 +31,8 @@ class LargeDSpec(TomlSpec):
     """Sizes of the three parts of the study; all patterns are uniform on the sphere.
 
     Folds of softmax retrieval in dimension `d`: `instances` sets of `M` patterns, and `load_instances` sets
-    for each of the `loads`. Exact storage: `trials` sets at each b for the pairs of `storage_M` and `storage_d`.
-    Scaling: `scaling_instances` sets of round(exp(κ d)) patterns in each of the `dimensions`.
+    for each of the `loads`. Exact storage: `trials` sets at each b for the pairs of `storage_M` and
+    `storage_d`. Scaling: `scaling_instances` sets of round(exp(κ d)) patterns in each of the `dimensions`.
     """
 
     study: Annotated[str, one_of("study", ("large-d",))] = "large-d"
@@ -56,7 +56,7 @@ class LargeDSpec(TomlSpec):
                 f"storage_M has {len(self.storage_M)} values and storage_d {len(self.storage_d)}: "
                 "give one dimension for each number of patterns"
             )
-        if len(self.dimensions) < 2:
+        if len(self.dimensions) == 1:
             raise InputError(f"dimensions = {self.dimensions[0]}: a slope needs at least two of them")
         smallest, largest = self.patterns_in(self.dimensions[0]), self.patterns_in(self.dimensions[-1])
         if smallest < 3:
