@@ -6,7 +6,18 @@ from typing import Annotated
 import typer
 
 from hopfieldphase import __version__
-from hopfieldphase.cli import bench, branches, critical, diagram, info, load_branches, run, sweep, validate
+from hopfieldphase.cli import (
+    bench,
+    branches,
+    critical,
+    diagram,
+    figures,
+    info,
+    load_branches,
+    run,
+    sweep,
+    validate,
+)
 from hopfieldphase.cli.console import write_line
 from hopfieldphase.cli.options import Command, Group
 
@@ -53,3 +64,4 @@ app.command("phase-diagram", cls=Command, short_help="Map phases in two paramete
     diagram.phase_diagram
 )
 app.command("run", cls=Command, short_help="Run the study that a file describes.")(run.run)
+app.command("figures", cls=Command, short_help="Regenerate the figures of the paper.")(figures.figures)

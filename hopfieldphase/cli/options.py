@@ -64,6 +64,10 @@ Tail = Annotated[
     _option(PATTERNS, "X", "Tail exponent (heavy_tailed).  [default: 2]", "--degrees-of-freedom"),
 ]
 
+Reduced = Annotated[
+    bool,
+    typer.Option("--reduced", help="Take the quick setting of the file.", rich_help_panel=OUTPUT),
+]
 Out = Annotated[Path | None, _option(OUTPUT, "DIR", "Folder of the result.  [default: runs/STUDY-HASH]")]
 Force = Annotated[
     bool, _option(OUTPUT, None, "Recompute, and replace another result in the folder.", "--force")

@@ -14,6 +14,7 @@ def run(
         Path,
         typer.Argument(metavar="FILE", help="A study file, like sweeps/figure-2.toml or any spec.toml."),
     ],
+    reduced: options.Reduced = False,
     out: options.Out = None,
     force: options.Force = False,
     no_plot: options.NoPlot = False,
@@ -31,4 +32,4 @@ def run(
     from hopfieldphase.cli.studies import run as run_spec
 
     console = Console(quiet=quiet, color=not no_color)
-    run_spec(read_spec(file), out, console, force=force, plot=not no_plot, as_json=json)
+    run_spec(read_spec(file, reduced=reduced), out, console, force=force, plot=not no_plot, as_json=json)

@@ -78,11 +78,11 @@ STUDIES: dict[str, Measurement | Command] = {
 }  # fmt: skip
 
 
-def read_spec(path: Path) -> Study:
+def read_spec(path: Path, *, reduced: bool = False) -> Study:
     """The spec of a study file; `InputError` where it names no study, or an unknown one or an unknown key."""
     from hopfieldphase.runs.specs import nearest, read_toml
 
-    options = read_toml(path)
+    options = read_toml(path, reduced=reduced)
     name, known = options.get("study"), tuple(STUDIES)
     if name not in STUDIES:
         what = (

@@ -112,11 +112,11 @@ def _check(tree: xr.DataTree) -> None:
         measurement.check(tree)
     elif structures.holds_structure(tree):
         schema.check_version(tree.attrs)
-        for name in (structures.SWEEP, structures.BRANCHES):
+        for name in (structures.SWEEP, structures.BRANCHES, structures.CONTINUED):
             if name not in tree.children:
                 raise InputError(f"the group {name} is missing: the data is incomplete")
-        for part in structures.structure_parts(tree):
-            _check(part)
+        _check(tree.children[structures.SWEEP])
+        _check(tree.children[structures.BRANCHES])
     elif branch_schema.holds_branches(tree):
         branch_schema.check(tree)
     elif load_branch_schema.holds_load_branches(tree):

@@ -92,6 +92,11 @@ def draw_branches(tree: xr.DataTree, left: Axes, right: Axes) -> tuple[list[Arti
     return handles, drawing.caption()
 
 
+def branch_colours(tree: xr.DataTree) -> dict[int, str]:
+    """The colour of every branch that has one of its own."""
+    return _Drawing(tree).colours
+
+
 def plot_branch(tree: xr.DataTree, name: str = "overlap_max", ax: Axes | None = None) -> Axes:
     """One quantity along all branches; see `plot_branches`.
 
@@ -144,8 +149,8 @@ class _Drawing:
         self._window = (float(grid[0]), float(grid[-1]))
         self._arms = self._joined(schema.columns(tree, "pieces")["branch"][self._arcs["piece"]])
         self._looks = dict(zip(self._chosen(), _LOOKS, strict=False))
-        colours = {branch: colour for branch, (colour, _) in self._looks.items()}
-        self._points = SpecialPoints(tree, self._arcs, colours)
+        self.colours = {branch: colour for branch, (colour, _) in self._looks.items()}
+        self._points = SpecialPoints(tree, self._arcs, self.colours)
 
     def caption(self) -> str:
         """What the figure shows: the model, the number of branches, how they are named."""

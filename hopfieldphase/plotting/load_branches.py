@@ -66,6 +66,12 @@ def draw_load_branches(tree: xr.DataTree, left: Axes, right: Axes) -> tuple[list
     return _draw(tree, "free_energy", right), _caption(tree)
 
 
+def load_branch_colours(tree: xr.DataTree) -> dict[int, str]:
+    """The colour of every branch that has one of its own."""
+    total = tree.children["branches"].sizes["branch"]
+    return {branch: colour for branch, (colour, _) in zip(range(total), _LOOKS, strict=False)}
+
+
 def _draw(tree: xr.DataTree, name: str, ax: Axes) -> list[Artist]:
     """One quantity into the given axes; the artists that its legend explains."""
     curves = branch_schema.group(tree, "curves")

@@ -177,15 +177,21 @@ class TomlSpec(Spec):
     study: str
 
     @classmethod
-    def from_toml(cls, path: str | Path) -> Self:
+    def from_toml(cls, path: str | Path, *, reduced: bool = False) -> Self:
         """Read a spec from a TOML file.
+
+        Parameters
+        ----------
+        path : path-like
+        reduced : bool
+            Take the options in the table `reduced` of the file, a quick setting for tests, before the others.
 
         Raises
         ------
         InputError
             If the file cannot be read, is not TOML, or holds an unknown key or a wrong value.
         """
-        return cls(**read_toml(path))
+        return cls(**read_toml(path, reduced=reduced))
 
     def to_toml(self) -> str:
         """Every option as TOML, from which `from_toml` makes an equal spec."""
@@ -311,13 +317,15 @@ class SweepSpec(FollowSpec):
         return super().is_resolved and self.betas is not None
 
 
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """The content of a TOML file; `InputError` if it cannot be read or is none."""
+def read_toml(path: str | Path, *, reduced: bool = False) -> dict[str, Any]:
+    """The options in a TOML file, see `TomlSpec.from_toml`; `InputError` if it cannot be read or is none."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot read the spec {path}: {reason}; give a TOML file") from error
+    quick = options.pop("reduced", {})
+    return options | quick if reduced and isinstance(quick, dict) else options
 
 
 def _canonical(value: Any) -> Any:

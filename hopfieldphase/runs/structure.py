@@ -6,10 +6,12 @@ from typing import Any
 
 import xarray as xr
 
+from hopfieldphase.continuation.kappa import kappa_sweep
+from hopfieldphase.continuation.sweep import sweep
 from hopfieldphase.data.branch_summary import branches_summary
 from hopfieldphase.data.load_branch_summary import load_branches_summary
 from hopfieldphase.data.store import Labelled
-from hopfieldphase.data.structure import structure_parts, structure_tree
+from hopfieldphase.data.structure import continued, structure_parts, structure_tree
 from hopfieldphase.runs.branches import branches
 from hopfieldphase.runs.kappa import sweep_kappa_tree
 from hopfieldphase.runs.load_branches import branches_of_spec
@@ -21,7 +23,9 @@ from hopfieldphase.runs.sweeps import sweep_beta
 
 
 def structure(spec: StructureSpec | LoadStructureSpec, *, progress: Progress | None = None) -> xr.DataTree:
-    """Sweep all realizations up and down, then follow the branches of one of them.
+    """Sweep all realizations up and down, then follow the top branches of one of them from a reference.
+
+    A branch ends where its state ceases to be a minimum; what a warm start finds beyond is kept beside it.
 
     Parameters
     ----------
@@ -44,12 +48,41 @@ def structure(spec: StructureSpec | LoadStructureSpec, *, progress: Progress | N
     -----
     Source: Figures 2 to 5 of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
     """
-    swept: Labelled
     if isinstance(spec, LoadStructureSpec):
-        swept = sweep_kappa_tree(spec.sweep, progress=progress)
-        return structure_tree(swept, branches_of_spec(spec.branches).to_datatree())
-    swept = sweep_beta(spec.sweep, progress=progress)
-    return structure_tree(swept, branches(spec.branches).to_datatree())
+        swept: Labelled = sweep_kappa_tree(spec.sweep, progress=progress)
+        return structure_tree(swept, *_in_load(spec))
+    return structure_tree(sweep_beta(spec.sweep, progress=progress), *_in_temperature(spec))
+
+
+def _in_temperature(spec: StructureSpec) -> tuple[xr.DataTree, xr.Dataset]:
+    """The branches, and what warm starts from their states at β₀ find on either side."""
+    found, at = branches(spec.branches), float(spec.at or 0.0)
+    below, above = _sides(spec.grid, at)
+    parts = []
+    for branch in found:
+        x = branch.at(at).x
+        down = sweep(found.model, below, start_down=x)
+        up = sweep(found.model, above, start_up=x)
+        parts.append((down, up))
+    return found.to_datatree(), continued(parts)
+
+
+def _in_load(spec: LoadStructureSpec) -> tuple[xr.DataTree, xr.Dataset]:
+    """The same in the memory load."""
+    found, at = branches_of_spec(spec.branches), float(spec.at or 0.0)
+    below, above = _sides(spec.kappas, at)
+    parts = []
+    for branch in found:
+        x = branch.at(at).x
+        down = kappa_sweep(found.model, below, spec.beta, start_down=x).sweep
+        up = kappa_sweep(found.model, above, spec.beta, start_up=x).sweep
+        parts.append((down, up))
+    return found.to_datatree(), continued(parts)
+
+
+def _sides(grid: tuple[float, ...], at: float) -> tuple[list[float], list[float]]:
+    """The values of a grid up to the reference and from it on, each with the reference itself."""
+    return [*(value for value in grid if value < at), at], [at, *(value for value in grid if value > at)]
 
 
 def compute_structure(
@@ -67,9 +100,9 @@ def compute_structure(
 
 def structure_summary(tree: xr.DataTree) -> dict[str, Any]:
     """The summary of the sweep under `sweep`, that of the branches under `branches`, and `unconverged`."""
-    sweep, followed = structure_parts(tree)
-    swept = summarise(sweep)
-    found = load_branches_summary(followed) if "kappa" in sweep.dims else branches_summary(followed)
+    loop, followed, _ = structure_parts(tree)
+    swept = summarise(loop)
+    found = load_branches_summary(followed) if swept["parameter"] == "kappa" else branches_summary(followed)
     failed = [
         f"sweep {point['direction']} of realization {point['realization']} at "
         f"{swept['parameter']} {point[swept['parameter']]:g}: {point['status'].replace('_', ' ')}"
