@@ -75,6 +75,14 @@ STUDIES: dict[str, Measurement | Command] = {
         "runs.structure_spec:LoadStructureSpec", "runs.structure:compute_structure",
         "data.structure:structure_lines", "plotting.structure:plot_structure",
     ),
+    "two-keys": Measurement(
+        "runs.validation_spec:TwoKeysSpec", "runs.validation:compute_validation",
+        "data.validation:validation_lines", "plotting.validation:plot_validation",
+    ),
+    "supports": Measurement(
+        "runs.validation_spec:SupportsSpec", "runs.validation:compute_validation",
+        "data.validation:validation_lines", "plotting.validation:plot_validation",
+    ),
 }  # fmt: skip
 
 

@@ -4,7 +4,9 @@ All keys are taken at unit scale: the appendix prints b = 2/(1 − ε), and only
 estimator, h = 2·10⁻⁵, have the errors that it reports.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -12,7 +14,6 @@ from hopfieldphase.core import closed_forms
 from hopfieldphase.core.patterns import circulant, two_keys
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.phases.validation.numerics import (
-    Floats,
     energy_crossing,
     finite_difference_spinodal,
     spinodal_of,
@@ -31,23 +32,88 @@ SUPPORT_SIZES = (3, 4, 5, 6, 8)
 DIFFERENCES = 1e-5
 
 
-def _pairs() -> Iterator[tuple[str, float, HopfieldModel]]:
-    for epsilon in COSINES:
-        for rotation in range(ROTATIONS):
-            keys = two_keys(epsilon, d=DIMENSION, realization=rotation)
-            yield (
+@dataclass(frozen=True)
+class CriticalValues:
+    """Critical inverse temperatures of one system of keys, by formula and by numerics.
+
+    Attributes
+    ----------
+    words : str
+        Which system.
+    control : float
+        What the systems differ in: the cosine ε of two keys, or the number k of keys.
+    formula : float
+        2/((1 − ε) s²), or 2/λ_max(PGP).
+    coexistence : float
+        Where Γ(k₁) = Γ((k₁ + k₂)/2); NaN for more than two keys.
+    spinodal : float
+        Where λ_min(∇²Γ) of the uniform state vanishes.
+    differences : float
+        Where its second difference vanishes, the estimator of the appendix.
+    """
+
+    words: str
+    control: float
+    formula: float
+    coexistence: float
+    spinodal: float
+    differences: float
+
+    def error(self, of: str) -> float:
+        """Relative deviation of `coexistence`, `spinodal` or `differences` from the formula."""
+        return relative_error(getattr(self, of), self.formula)
+
+
+def two_key_values(
+    cosines: Sequence[float] = COSINES, d: int = DIMENSION, rotations: int = ROTATIONS, scale: float = 1.0
+) -> Iterator[CriticalValues]:
+    """Two unit keys with each cosine, in random orientations, α = 2."""
+    for epsilon in cosines:
+        for rotation in range(rotations):
+            keys = two_keys(epsilon, d=d, realization=rotation)
+            model = HopfieldModel(keys, alpha=2.0, scale=scale)
+            one, both = scale * model.patterns[0], scale * model.patterns.mean(axis=0)
+            apart = model.patterns[0] - model.patterns[1]
+            yield CriticalValues(
                 f"cosine {epsilon:.2f}, rotation {rotation}",
                 epsilon,
-                HopfieldModel(keys, alpha=2.0, scale=1.0),
+                closed_forms.two_keys_coexistence(epsilon, 2.0) / scale**2,
+                energy_crossing(model, one, both),
+                spinodal_of(model, both),
+                finite_difference_spinodal(model, both, apart / np.linalg.norm(apart), STEP),
             )
 
 
-def _supports() -> Iterator[tuple[str, HopfieldModel, Floats]]:
-    for k in SUPPORT_SIZES:
-        for system in range(SYSTEMS):
-            keys = circulant(k, d=SUPPORT_DIMENSION, realization=system)
-            model = HopfieldModel(keys, alpha=2.0, scale=1.0)
-            yield f"k = {k}, system {system}", model, model.patterns.mean(axis=0)
+def support_values(
+    sizes: Sequence[int] = SUPPORT_SIZES,
+    d: int = SUPPORT_DIMENSION,
+    systems: int = SYSTEMS,
+    scale: float = 1.0,
+) -> Iterator[CriticalValues]:
+    """Circulant systems of k keys, α = 2: the spinodal of the state on all of them, u its soft direction."""
+    for k in sizes:
+        for system in range(systems):
+            model = HopfieldModel(circulant(k, d=d, realization=system), alpha=2.0, scale=scale)
+            x = scale * model.patterns.mean(axis=0)
+            soft = np.linalg.eigh(model.hessian(x, 1.0))[1][:, 0]
+            yield CriticalValues(
+                f"k = {k}, system {system}",
+                k,
+                closed_forms.uniform_spinodal(model.gram, 2.0),
+                np.nan,
+                spinodal_of(model, x),
+                finite_difference_spinodal(model, x, soft, STEP),
+            )
+
+
+@cache
+def _two_keys() -> tuple[CriticalValues, ...]:
+    return tuple(two_key_values())
+
+
+@cache
+def _supports() -> tuple[CriticalValues, ...]:
+    return tuple(support_values())
 
 
 @check(
@@ -60,9 +126,8 @@ def _supports() -> Iterator[tuple[str, HopfieldModel, Floats]]:
 )
 def two_keys_coexistence() -> Iterator[Case]:
     """Γ(k₁) = Γ((k₁ + k₂)/2)."""
-    for words, epsilon, model in _pairs():
-        found = energy_crossing(model, model.patterns[0], model.patterns.mean(axis=0))
-        yield Case(words, relative_error(found, closed_forms.two_keys_coexistence(epsilon, 2.0)))
+    for values in _two_keys():
+        yield Case(values.words, values.error("coexistence"))
 
 
 @check(
@@ -74,9 +139,8 @@ def two_keys_coexistence() -> Iterator[Case]:
 )
 def two_keys_spinodal() -> Iterator[Case]:
     """λ_min(∇²Γ) = 0."""
-    for words, epsilon, model in _pairs():
-        found = spinodal_of(model, model.patterns.mean(axis=0))
-        yield Case(words, relative_error(found, closed_forms.two_keys_instability(epsilon, 2.0)))
+    for values in _two_keys():
+        yield Case(values.words, values.error("spinodal"))
 
 
 @check(
@@ -89,12 +153,8 @@ def two_keys_spinodal() -> Iterator[Case]:
 )
 def two_keys_differences() -> Iterator[Case]:
     """The appendix's estimator: Γ(x + hu) + Γ(x − hu) − 2Γ(x) = 0 with u along k₁ − k₂."""
-    for words, epsilon, model in _pairs():
-        apart = model.patterns[0] - model.patterns[1]
-        found = finite_difference_spinodal(
-            model, model.patterns.mean(axis=0), apart / np.linalg.norm(apart), STEP
-        )
-        yield Case(words, relative_error(found, closed_forms.two_keys_instability(epsilon, 2.0)))
+    for values in _two_keys():
+        yield Case(values.words, values.error("differences"))
 
 
 @check(
@@ -106,10 +166,8 @@ def two_keys_differences() -> Iterator[Case]:
 )
 def supports_spinodal() -> Iterator[Case]:
     """λ_min(∇²Γ) = 0."""
-    for words, model, x in _supports():
-        yield Case(
-            words, relative_error(spinodal_of(model, x), closed_forms.uniform_spinodal(model.gram, 2.0))
-        )
+    for values in _supports():
+        yield Case(values.words, values.error("spinodal"))
 
 
 @check(
@@ -122,10 +180,8 @@ def supports_spinodal() -> Iterator[Case]:
 )
 def supports_differences() -> Iterator[Case]:
     """The appendix's estimator, u the soft direction of the Hessian."""
-    for words, model, x in _supports():
-        soft = np.linalg.eigh(model.hessian(x, 1.0))[1][:, 0]
-        found = finite_difference_spinodal(model, x, soft, STEP)
-        yield Case(words, relative_error(found, closed_forms.uniform_spinodal(model.gram, 2.0)))
+    for values in _supports():
+        yield Case(values.words, values.error("differences"))
 
 
 CHECKS = (
