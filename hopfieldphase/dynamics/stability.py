@@ -25,7 +25,8 @@ Array = NDArray[np.float64]
 SAME_RATE = 1e-9
 """Eigenvalues this close, relative to the largest, count as equal; |1 − ηλ| this close to 1 as marginal."""
 
-_FLOOR = 16 * float(np.finfo(np.float64).eps)  # a few roundings of a state, in units of s·max|ξ|
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # what one step adds, in units of s·max|ξ|
+_LONGEST_MEMORY = 1e6  # steps over which roundings are taken to add up, at most
 _NEWTON_STEPS = 2
 _PROBE = 1e-4  # displacement of a measured rate, in units of the length over which Γ stays quadratic
 _PROBE_STEPS = 8
@@ -225,9 +226,12 @@ def descend(point: FixedPoint, step: float, *, amplitude: float = 1e-2, iteratio
     count = whole_number("iterations", iterations) + 1
     model, beta = point.model, point.beta
     states, overlap_max = np.empty((count, model.d)), np.empty(count)
-    floor = _FLOOR * model.state_scale
     forecast = point.forecast(step)
-    near = 0.0 if forecast is Forecast.STABLE else np.sqrt(floor * model.state_scale)
+    floor = _ROUNDING * model.state_scale
+    near = np.sqrt(floor * model.state_scale)
+    if forecast is Forecast.STABLE:
+        floor *= min(1 / (1 - float(np.abs(point.rates(step)).max())), _LONGEST_MEMORY)
+        near = 0.0
     n, ending = kernel.descend(
         kernel_problem(model), beta, step, point.x + amplitude * point.soft, point.x, near, floor,
         escape_radius(point, step), states, overlap_max,

@@ -15,7 +15,7 @@ DEFAULT_STEPS = "0.5,0.9,1,1.02,1.1"
 LARGEST_STEP = 1000.0
 """Largest step size in units of η_crit: beyond it the first step says all."""
 
-MOST_ITERATIONS = 1_000_000
+MOST_ITERATIONS = 100_000
 """Every iteration of every path is kept."""
 
 _START = re.compile(r"mean|pattern:\d+")
