@@ -25,6 +25,7 @@ _TOLERANCE, _CURVATURE, _ROUGH = 1e-11, 1e-9, 1e-6
 # A maximiser is sharp to this part of the largest |x|, or to the loose one where rounding allows no more.
 _SHARP, _LOOSE = 1e-11, 1e-8
 _NEWTON_STEPS = 60
+_LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class DeformedEnsemble:
     domain for every α > 0: its Hessian is α Z^(α−1) ∫ g gᵀ with g = p^(α−1/2) x − p^(1/2) ∇W_α. That domain
     is all of J-space for α = 1. For α > 1, exp_α is infinite where 1 + (1−α)u ≤ 0, and J must keep
     1/(α−1) + β H(x) − J·x positive on the whole domain of x (`source_interval`). For α < 1, exp_α is zero
-    there, and J must leave some x. Peaks narrower than 1/2000 of an interval (1/130 of a side) may be missed.
+    there, and J must leave some x. A density of one peak too narrow for the quadrature is refused; of several
+    peaks, one narrower than 1/2000 of an interval (1/130 of a side) may be missed.
     """
 
     hamiltonian: Callable[[Any], Any]
@@ -163,6 +165,8 @@ class DeformedEnsemble:
     def partition(self, source: Any = 0.0) -> Estimate:
         """Deformed partition function Z_α[J] > 0."""
         _, _, shift, total, error = self._total(self._domain.vector("J", source))
+        if shift > _LARGEST_EXPONENT:
+            raise InputError(f"Z is about exp({shift:.6g}), beyond floating point: ask for log_partition")
         return Estimate(total * math.exp(shift), error * math.exp(shift))
 
     def log_partition(self, source: Any = 0.0) -> Estimate:
@@ -279,9 +283,10 @@ class DeformedEnsemble:
             source,
         )
         norm = self.escort(lambda x: np.ones(len(x)), source, normalised=False)
-        entropy, total = self.entropy(source), self.partition(source)
-        scale = total.value ** (self.alpha - 1) * norm.value
-        relative = norm.error / norm.value + abs(self.alpha - 1) * total.error / total.value
+        entropy = self.entropy(source)
+        _, _, _, total, error = self._total(vector)
+        scale = total ** (self.alpha - 1) * norm.value
+        relative = norm.error / norm.value + abs(self.alpha - 1) * error / total
         value = tilted.value - entropy.value / scale
         return Estimate(value, tilted.error + (entropy.error + abs(entropy.value) * relative) / scale)
 
