@@ -4,9 +4,10 @@ import json as json_format
 import re
 import textwrap
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,10 +15,16 @@ from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
 from hopfieldphase.core.errors import InputError
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 PATTERN_FILES = (".npy", ".npz", ".csv")
 
+LISTED = 24
+"""Variables that are listed; of more, the number in each group is given."""
+
 # Attributes that are shown elsewhere, or say nothing about the study.
-_HIDDEN = ("title", "schema_version", "package_version", "git_revision")
+_HIDDEN = ("title", "kind", "schema_version", "package_version", "git_revision")
 
 
 def info(
@@ -75,7 +82,9 @@ def _dataset(file: Path) -> dict[str, Any]:
     from hopfieldphase.data.diagram import diagram_summary, holds_diagram
     from hopfieldphase.data.load_branch_schema import holds_load_branches
     from hopfieldphase.data.load_branch_summary import load_branches_summary
-    from hopfieldphase.runs.folder import DATA, MARKER, read_marker
+    from hopfieldphase.data.measurement import holds_measurement
+    from hopfieldphase.data.structure import holds_structure
+    from hopfieldphase.runs.folder import DATA, MARKER, SUMMARY, read_marker
     from hopfieldphase.runs.sweep_results import summarise
 
     if file.is_dir() and not (file / DATA).exists() and file.suffix != ".zarr":
@@ -88,7 +97,10 @@ def _dataset(file: Path) -> dict[str, Any]:
     provenance = None
     if data.name == DATA and read_marker(folder) is not None:
         provenance = json_format.loads((folder / MARKER).read_text(encoding="utf-8"))
-    if holds_branches(tree):
+    if holds_measurement(tree) or holds_structure(tree):
+        groups = _groups(tree)
+        summary = json_format.loads((folder / SUMMARY).read_text(encoding="utf-8")) if provenance else {}
+    elif holds_branches(tree):
         groups = {f"{name}/": group(tree, name) for name in GROUPS}
         summary = branches_summary(tree)
     elif holds_load_branches(tree):
@@ -119,6 +131,14 @@ def _dataset(file: Path) -> dict[str, Any]:
     }
 
 
+def _groups(tree: "xr.Dataset | xr.DataTree") -> "dict[str, xr.Dataset]":
+    """Every group that holds variables, by its path."""
+    if not hasattr(tree, "subtree"):
+        return {"": tree}  # pyright: ignore[reportReturnType]  # a dataset
+    parts = {node.path.strip("/"): node.to_dataset(inherit=False) for node in tree.subtree}
+    return {f"{path}/" if path else "": part for path, part in parts.items() if part.data_vars}
+
+
 def _lines(found: dict[str, Any]) -> list[str]:
     lines = [f"{found['path']}: {_words(found['kind'])}"]
     sizes = ", ".join(f"{name} {size}" for name, size in found["dims"].items())
@@ -138,23 +158,46 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"version     {found['package_version']}")
     lines += ["", "options"]
     lines += [f"  {name:<20}{_value(value)}" for name, value in found["options"].items() if value is not None]
+    study = _study(found)
+    if study is not None:
+        lines += _variables(found) if len(found["variables"]) <= LISTED else _counts(found)
+        return [*lines, *(["", *study(found["summary"])] if found["summary"] else [])]
     if "branches" in found["summary"]:
         from hopfieldphase.data.branch_summary import branches_lines
         from hopfieldphase.data.load_branch_summary import load_branches_lines
 
-        groups = Counter(name.partition("/")[0] for name in found["variables"])
-        counts = ", ".join(f"{name} ({count})" for name, count in groups.items())
-        lines += ["", *textwrap.wrap(f"groups      {counts}", 80, subsequent_indent=" " * 12)]
+        lines += _counts(found)
         in_words = load_branches_lines if found["summary"]["parameter"] == "kappa" else branches_lines
         return [*lines, "", *in_words(found["summary"])]
-    lines += ["", "variables"]
-    for name, variable in sorted(found["variables"].items()):
-        lines.append(f"  {name:<20}{variable['dtype']:<9}{_words(variable['long_name'])}")
+    lines += _variables(found)
     if "closed_forms" in found["summary"]:
         from hopfieldphase.data import diagram
 
         return [*lines, "", *diagram.summary_lines(found["summary"])]
     return [*lines, "", *summary_lines(found["summary"])]
+
+
+def _variables(found: dict[str, Any]) -> list[str]:
+    rows = [
+        f"  {name:<19} {variable['dtype']:<9}{_words(variable['long_name'])}"
+        for name, variable in sorted(found["variables"].items())
+    ]
+    return ["", "variables", *rows]
+
+
+def _counts(found: dict[str, Any]) -> list[str]:
+    """How many variables each group has, where listing them would say less."""
+    groups = Counter(name.rpartition("/")[0] for name in found["variables"])
+    counts = ", ".join(f"{name} ({count})" for name, count in groups.items())
+    return ["", *textwrap.wrap(f"groups      {counts}", 80, subsequent_indent=" " * 12)]
+
+
+def _study(found: dict[str, Any]) -> "Callable[[dict[str, Any]], list[str]] | None":
+    """What puts the summary of a study of the common kind in words; None for the others."""
+    from hopfieldphase.cli.studies import STUDIES, Measurement, load
+
+    study = STUDIES.get(str(found["summary"].get("study", found["options"].get("study"))))
+    return load(study.lines) if isinstance(study, Measurement) else None
 
 
 def _words(label: str) -> str:

@@ -29,7 +29,8 @@ def structure_tree(
     whole = sweep if isinstance(sweep, xr.DataTree) else xr.DataTree(sweep)
     tree = xr.DataTree(children={SWEEP: whole, BRANCHES: branches, CONTINUED: xr.DataTree(followed)})
     shared = {name: sweep.attrs[name] for name in _SHARED}
-    tree.attrs = {"title": "a sweep, and branches beside it", "kind": _KIND, **shared}
+    study = f"structure-{schema.parameter_of(whole.to_dataset())}"
+    tree.attrs = {"title": "a sweep, and branches beside it", "kind": _KIND, "study": study, **shared}
     return tree
 
 
@@ -37,7 +38,9 @@ def structure_parts(tree: xr.DataTree) -> tuple[xr.Dataset | xr.DataTree, xr.Dat
     """The sweep (a tree where it has events), the tree of branches, and their continuation."""
     sweep = tree.children[SWEEP]
     alone = sweep.copy() if sweep.children else sweep.to_dataset(inherit=False)
-    return alone, tree.children[BRANCHES].copy(), tree.children[CONTINUED].to_dataset(inherit=False)
+    branches = tree.children[BRANCHES].copy()
+    branches.name = None
+    return alone, branches, tree.children[CONTINUED].to_dataset(inherit=False)
 
 
 def continued(parts: Sequence[tuple[Sweep, Sweep]]) -> xr.Dataset:

@@ -10,9 +10,9 @@ from hopfieldphase.data.measurement import labelled, measurement
 from hopfieldphase.phases.validation.appendix_g4 import CriticalValues
 
 NUMERICS = {
-    "coexistence": r"$\beta$ of equal free energies",
-    "spinodal": r"$\beta$ at which $\lambda_{\min}(\nabla^2\Gamma) = 0$",
-    "differences": r"$\beta$ at which the second difference of $\Gamma$ vanishes",
+    "coexistence": "inverse temperature of equal free energies",
+    "spinodal": r"inverse temperature of a singular Hessian, $\lambda_{\min}(\nabla^2\Gamma) = 0$",
+    "differences": r"inverse temperature of a vanishing second difference of $\Gamma$",
 }
 _CONTROLS = {"two-keys": r"cosine $\epsilon$ of the two keys", "supports": "number $k$ of keys"}
 _FORMULAS = {"two-keys": r"$2/((1 - \epsilon)\,s^2)$", "supports": r"$2/\lambda_{\max}(PGP)$"}
@@ -22,7 +22,9 @@ def validation_tree(study: str, values: Sequence[CriticalValues], options: Mappi
     """One dataset over `system`: `control`, `formula`, and a variable for each numerical value."""
     table = {
         "control": labelled("system", [one.control for one in values], _CONTROLS[study]),
-        "formula": labelled("system", [one.formula for one in values], rf"$\beta$ = {_FORMULAS[study]}"),
+        "formula": labelled(
+            "system", [one.formula for one in values], rf"inverse temperature by formula, {_FORMULAS[study]}"
+        ),
     }
     for name, long_name in NUMERICS.items():
         found = np.array([getattr(one, name) for one in values])

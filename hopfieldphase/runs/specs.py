@@ -110,7 +110,7 @@ class Spec(BaseModel):
         try:
             super().__init__(**options)
         except ValidationError as error:
-            raise InputError(_one_line(error, type(self))) from None
+            raise InputError(_one_line(error, tuple(type(self).model_fields))) from None
 
 
 class PatternSpec(Spec):
@@ -339,20 +339,14 @@ def _canonical(value: Any) -> Any:
     return value
 
 
-def _one_line(error: ValidationError, spec: type[BaseModel]) -> str:
+def _one_line(error: ValidationError, known: tuple[str, ...]) -> str:
     """The first complaint of pydantic in one line; the package's own messages pass unchanged."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "value_error":
         return str(first.get("ctx", {})["error"])
     if first["type"] == "extra_forbidden":
-        *parents, word = first["loc"]
-        for parent in parents:
-            inner = spec.model_fields[str(parent)].annotation
-            if isinstance(inner, type) and issubclass(inner, BaseModel):
-                spec = inner
-        known = tuple(spec.model_fields)
-        return f"unknown key {name!r}{nearest(word, known)}: known are {', '.join(known)}"
+        return f"unknown key {name!r}{nearest(name, known)}: known are {', '.join(known)}"
     return f"{name} = {first['input']!r}: {first['msg'].replace('Input should', 'it must', 1)}"
 
 

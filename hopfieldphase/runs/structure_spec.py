@@ -24,8 +24,7 @@ class StructureSpec(SweepSpec):
 
     @model_validator(mode="after")
     def _check_parts(self) -> Self:
-        if self.at is None:
-            object.__setattr__(self, "at", self.branches.at)
+        object.__setattr__(self, "at", self.branches.at)  # the default, or checked there
         return self
 
     @property
@@ -54,8 +53,7 @@ class LoadStructureSpec(KappaSpec):
 
     @model_validator(mode="after")
     def _check_parts(self) -> Self:
-        if self.at is None:
-            object.__setattr__(self, "at", self.branches.at)
+        object.__setattr__(self, "at", self.branches.at)  # the default, or checked there
         return self
 
     @property
