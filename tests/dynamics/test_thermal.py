@@ -147,6 +147,14 @@ def test_high_temperature(alpha):
         assert_allclose(average(SCORES, alpha, 1e-9).weights, 0.25, rtol=1e-8)
 
 
+def test_reference_values(reference_values):
+    for case in reference_values["thermal_alpha1"]:
+        scores, beta = np.array(case["z"]), case["beta"]
+        found = thermal_attention(scores, 1.0, beta, lowest_energy=-scores.max())
+        assert_allclose(found.weights, case["mean_weights"], rtol=1e-14)
+        assert_allclose(found.log_partition, case["log_partition"], rtol=1e-14)
+
+
 def test_vertices_at_alpha_one_are_the_softmax():
     found = vertex_attention(SCORES, 1.0, 5.0, lowest_energy=-0.9)
     assert_allclose(found.weights, weights(SCORES, 1.0, 5.0), rtol=EXACT)
