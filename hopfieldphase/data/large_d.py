@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hopfieldphase.continuation.branch import PointKind
 from hopfieldphase.data.measurement import labelled, measurement
 from hopfieldphase.phases.retrieval import RetrievalFold
 
@@ -27,6 +28,9 @@ MIXTURE = 0.5
 
 LARGEST_Z = 5.0
 """Standard errors beyond which a measured probability contradicts the closed form."""
+
+
+_ENDS = (PointKind.FOLD, PointKind.RANGE, PointKind.PITCHFORK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +105,7 @@ def large_d_tree(result: LargeD, options: Mapping[str, Any]) -> xr.DataTree:
             {
                 "M": labelled("instance", folds.M, "number of patterns $M$"),
                 "fold": labelled("instance", [fold.b for fold in folds.found], f"fold of retrieval, {b}"),
+                "end": labelled("instance", [str(fold.end) for fold in folds.found], "end of the branch"),
                 "overlap": labelled(
                     "instance", [fold.overlap for fold in folds.found], r"overlap at the fold $x\cdot\xi/s$"
                 ),
@@ -186,6 +191,10 @@ def large_d_summary(tree: xr.DataTree) -> dict[str, Any]:
         `unconverged`, what contradicts the theory or itself, in words.
     """
     storage, failures = _storage_summary(tree)
+    lost = [end for end in tree["folds"].to_dataset()["end"].values.tolist() if end not in _ENDS]
+    failures += [
+        f"a retrieval state could not be followed to its fold: its branch ends at a {end}" for end in lost
+    ]
     return {
         "study": STUDY,
         "folds": _folds_summary(tree),
@@ -202,7 +211,7 @@ def large_d_lines(summary: Mapping[str, Any]) -> list[str]:
     lines = [
         f"softmax retrieval, d = {folds['d']}, M = {reference['M']}: it folds in {reference['folded']} of "
         f"{reference['sets']} sets",
-        f"  at b = {_value(reference['mean'])} +- {_value(reference['standard_error'])} "
+        f"  at b = {_value(reference['mean'])} +- {_value(reference['standard_error'], 2)} "
         f"(s.d. {_value(reference['standard_deviation'])}); annealed {_value(reference['annealed'])}, "
         f"REM {_value(reference['rem'])}",
         f"  {reference['never']} go over smoothly, "
@@ -237,7 +246,7 @@ def _load(data: xr.Dataset, lines: xr.Dataset, M: int) -> dict[str, Any]:
         "M": M,
         "sets": chosen.sizes["instance"],
         "folded": int(folds.size),
-        "never": chosen.sizes["instance"] - int(folds.size),
+        "never": int((chosen["end"] != str(PointKind.FOLD)).sum()),
         "as_mixture": int((chosen["overlap_beyond"] > MIXTURE).sum()),
         "paired": int((chosen["curve_folds"] > 1).sum()),
         "mean": _finite(folds.mean() if folds.size else math.nan),
@@ -321,5 +330,5 @@ def _finite(value: Any) -> float | None:
     return float(value) if math.isfinite(float(value)) else None
 
 
-def _value(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"
+def _value(value: float | None, digits: int = 4) -> str:
+    return "none" if value is None else f"{value:.{digits}g}"

@@ -45,6 +45,9 @@ class RetrievalFold:
     ----------
     b : float
         β s² at which the state vanishes; nan where it never does (`exists` is False).
+    end : PointKind
+        What ends the branch: FOLD; RANGE or PITCHFORK where the state goes over smoothly into the one state
+        at low b; anything else where it could not be followed.
     overlap : float
         x·ξ/s of the state there, 1 for perfect retrieval; nan likewise.
     overlap_beyond : float
@@ -55,14 +58,20 @@ class RetrievalFold:
     """
 
     b: float
+    end: PointKind
     overlap: float
     overlap_beyond: float
     folds: int
 
     @property
     def exists(self) -> bool:
-        """Whether the state vanishes: otherwise it goes over smoothly into the one state at low b."""
-        return math.isfinite(self.b)
+        """Whether the state vanishes in a fold."""
+        return self.end is PointKind.FOLD
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether it goes over smoothly into the one state at low b."""
+        return self.end in (PointKind.RANGE, PointKind.PITCHFORK)
 
 
 def retrieval_fold(patterns: Any, pattern: int = 0) -> RetrievalFold:
@@ -106,11 +115,11 @@ def retrieval_fold(patterns: Any, pattern: int = 0) -> RetrievalFold:
     branch = follow_arclength(model, state.x, start, CONVEX, start)
     stable = next(part for part in stable_stretches(branch) if part.lower <= start <= part.upper)
     end = stable.lower_event
-    if end.kind is PointKind.RANGE or end.state is None:
-        return RetrievalFold(math.nan, math.nan, math.nan, 0)
+    if end.kind is not PointKind.FOLD or end.state is None:
+        return RetrievalFold(math.nan, end.kind, math.nan, math.nan, 0)
     beyond = math.nan if end.landing is None else float(end.landing.x @ xi)
     folds = sum(point.kind is PointKind.FOLD for point in branch.special_points)
-    return RetrievalFold(end.parameter, float(end.state.x @ xi), beyond, folds)
+    return RetrievalFold(end.parameter, end.kind, float(end.state.x @ xi), beyond, folds)
 
 
 @dataclass(frozen=True)

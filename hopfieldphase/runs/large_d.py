@@ -51,7 +51,7 @@ def large_d(spec: LargeDSpec, *, threads: int | None = None, progress: Progress 
     ----------
     spec : LargeDSpec
     threads : int, optional
-        By default every core that this process may use; results do not depend on it.
+        By default every core that this process may use; results do not depend on it beyond rounding.
     progress : callable, optional
         Called as ``progress(done, total)`` after every pattern set of the folds and of the scaling, and after
         every point of the storage curves.

@@ -21,7 +21,7 @@ def order(spec: OrderSpec, *, threads: int | None = None, progress: Progress | N
     ----------
     spec : OrderSpec
     threads : int, optional
-        By default every core that this process may use; results do not depend on it.
+        By default every core that this process may use; results do not depend on it beyond rounding.
     progress : callable, optional
         Called as ``progress(done, total)`` after every measurement at one M and α.
 
