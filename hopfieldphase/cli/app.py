@@ -15,7 +15,9 @@ from hopfieldphase.cli import (
     info,
     load_branches,
     run,
+    stability,
     sweep,
+    thermal,
     validate,
 )
 from hopfieldphase.cli.console import write_line
@@ -65,3 +67,7 @@ app.command("phase-diagram", cls=Command, short_help="Map phases in two paramete
 )
 app.command("run", cls=Command, short_help="Run the study that a file describes.")(run.run)
 app.command("figures", cls=Command, short_help="Regenerate the figures of the paper.")(figures.figures)
+app.command("stability", cls=Command, short_help="Descend near a minimum with a fixed step.")(
+    stability.stability
+)
+app.command("thermal", cls=Command, short_help="Compare thermal averages with attention.")(thermal.thermal)

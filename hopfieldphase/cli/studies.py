@@ -61,29 +61,31 @@ class Command:
     run: str
 
 
+def _measurement(room: str, spec: str) -> Measurement:
+    """The study whose parts stand in the modules of one name."""
+    return Measurement(
+        f"runs.{room}_spec:{spec}",
+        f"runs.{room}:compute_{room}",
+        f"data.{room}:{room}_lines",
+        f"plotting.{room}:plot_{room}",
+    )
+
+
 STUDIES: dict[str, Measurement | Command] = {
     "sweep-beta": Command("runs.specs:SweepSpec", "cli.sweep:run_spec"),
     "sweep-kappa": Command("runs.kappa_spec:KappaSpec", "cli.sweep:run_spec"),
     "branches": Command("runs.branch_spec:BranchSpec", "cli.branches:run_spec"),
     "branches-kappa": Command("runs.load_branch_spec:LoadBranchSpec", "cli.load_branches:run_spec"),
     "phase-diagram": Command("runs.diagram_spec:DiagramSpec", "cli.diagram:run_spec"),
-    "structure-beta": Measurement(
-        "runs.structure_spec:StructureSpec", "runs.structure:compute_structure",
-        "data.structure:structure_lines", "plotting.structure:plot_structure",
-    ),
-    "structure-kappa": Measurement(
-        "runs.structure_spec:LoadStructureSpec", "runs.structure:compute_structure",
-        "data.structure:structure_lines", "plotting.structure:plot_structure",
-    ),
-    "two-keys": Measurement(
-        "runs.validation_spec:TwoKeysSpec", "runs.validation:compute_validation",
-        "data.validation:validation_lines", "plotting.validation:plot_validation",
-    ),
-    "supports": Measurement(
-        "runs.validation_spec:SupportsSpec", "runs.validation:compute_validation",
-        "data.validation:validation_lines", "plotting.validation:plot_validation",
-    ),
-}  # fmt: skip
+    "structure-beta": _measurement("structure", "StructureSpec"),
+    "structure-kappa": _measurement("structure", "LoadStructureSpec"),
+    "two-keys": _measurement("validation", "TwoKeysSpec"),
+    "supports": _measurement("validation", "SupportsSpec"),
+    "stability": _measurement("stability", "StabilitySpec"),
+    "thermal": _measurement("thermal", "ThermalSpec"),
+    "order": _measurement("order", "OrderSpec"),
+    "large-d": _measurement("large_d", "LargeDSpec"),
+}
 
 
 def read_spec(path: Path, *, reduced: bool = False) -> Study:
@@ -93,10 +95,8 @@ def read_spec(path: Path, *, reduced: bool = False) -> Study:
     options = read_toml(path, reduced=reduced)
     name, known = options.get("study"), tuple(STUDIES)
     if name not in STUDIES:
-        what = (
-            "names no study" if name is None else f"asks for the unknown study {name!r}{nearest(name, known)}"
-        )
-        raise InputError(f"{path} {what}: known are {', '.join(known)}")
+        what = "no study" if name is None else f"the unknown study {name!r}{nearest(name, known)}"
+        raise InputError(f"{path} names {what}: known are {', '.join(known)}")
     return load(STUDIES[name].spec)(**options)
 
 
