@@ -1,8 +1,8 @@
 r"""Thermal attention over β as one tree, its summary, and that in words.
 
 The root has the weights over (ensemble, beta, pattern) with their entropy, inverse participation ratio and
-the weight of the best pattern, and the zero-temperature limits; for α ≠ 1 the normalisation C of the escort
-average over the simplex, and for α > 1 its local growth exponent with its limit.
+the weight of the best pattern; for α ≠ 1 the normalisation C of the escort average over the simplex, and for
+α > 1 its local growth exponent. `/zero_temperature` has the limits of the weights and of the exponent.
 """
 
 import math
@@ -78,19 +78,16 @@ def thermal_tree(
             _CURVES, tsallis_entropy(p, 1.0), r"Shannon entropy $-\Sigma_\mu\,p_\mu \ln p_\mu$"
         ),
         "ipr": labelled(_CURVES, effective_support(p), schema.OBSERVABLES["ipr"].long_name),
-        "limit": labelled(
-            ("ensemble", "pattern"), [limits[name] for name in found], r"weight at $\beta \to \infty$"
-        ),
         "score": labelled("pattern", scores, r"overlap $z_\mu$"),
     }
     if normalisation:
         variables["log_normalisation"] = labelled(
-            "beta", normalisation, r"$\ln C$, $C = \int_\Delta \rho^\alpha$"
+            "beta",
+            normalisation,
+            r"normalisation of the escort average, $\ln C$, $C = \int_\Delta \rho^\alpha$",
         )
     if alpha > 1:
         variables["growth"] = labelled("beta", growth, r"local exponent $d \ln C / d \ln \beta$")
-        limit = normalisation_growth(alpha, scores.size) if scores.size > 1 else 0.0
-        variables["growth_limit"] = labelled((), limit, r"exponent of $C$ at $\beta \to \infty$")
     root = xr.Dataset(
         variables,
         coords={
@@ -99,7 +96,17 @@ def thermal_tree(
             "pattern": labelled("pattern", np.arange(scores.size), r"pattern $\mu$"),
         },
     )
-    return measurement("thermal", TITLE, {"/": root}, options)
+    cold = {
+        "limit": labelled(
+            ("ensemble", "pattern"),
+            [limits[name] for name in found],
+            r"zero-temperature weight $p_\mu(\beta \to \infty)$",
+        )
+    }
+    if alpha > 1:
+        exponent = normalisation_growth(alpha, scores.size) if scores.size > 1 else 0.0
+        cold["growth"] = labelled((), exponent, r"zero-temperature exponent $a$, $C \sim \beta^a$")
+    return measurement("thermal", TITLE, {"/": root, "/zero_temperature": xr.Dataset(cold)}, options)
 
 
 def thermal_summary(tree: xr.DataTree) -> dict[str, Any]:
@@ -115,7 +122,7 @@ def thermal_summary(tree: xr.DataTree) -> dict[str, Any]:
         `concentrates`, whether the escort average over the simplex becomes a hard argmax; `growth` (`last`
         and `limit`; None for α ≤ 1); and `unconverged`, always empty.
     """
-    root, alpha = tree.to_dataset(), tree.attrs["alpha"]
+    root, cold, alpha = tree.to_dataset(), tree["zero_temperature"].to_dataset(), tree.attrs["alpha"]
     scores = root["score"].values
     best, top = int(np.argmax(scores)), float(np.max(scores))
     tied = int(np.sum(scores == top))
@@ -128,13 +135,13 @@ def thermal_summary(tree: xr.DataTree) -> dict[str, Any]:
             "top_weight": float(last["top_weight"].sel(ensemble=name)),
             "entropy": float(last["entropy"].sel(ensemble=name)),
             "ipr": float(last["ipr"].sel(ensemble=name)),
-            "limit": float(root["limit"].sel(ensemble=name, pattern=best)),
+            "limit": float(cold["limit"].sel(ensemble=name, pattern=best)),
         }
         for name in root["ensemble"].values
     ]
     growth = None
     if "growth" in root:
-        growth = {"last": float(last["growth"]), "limit": float(root["growth_limit"])}
+        growth = {"last": float(last["growth"]), "limit": float(cold["growth"])}
     return {
         "alpha": alpha,
         "M": int(scores.size),

@@ -44,13 +44,13 @@ def plot_thermal(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple
     data = tree.to_dataset()
     panels = 3 if "growth" in data else 2
     if axes is not None:
-        handles = _draw(data, axes[:panels])
+        handles = _draw(tree, axes[:panels])
         axes[0].legend(handles=handles, title=_caption(tree), loc="best")
         return tuple(axes[:panels])
     with style.style():
         figure = style.new_figure(style.DOUBLE, 3.0)
         new = list(figure.subplots(1, panels))
-        handles = _draw(data, new)
+        handles = _draw(tree, new)
         for letter, ax in zip("abc", new, strict=False):
             ax.set_title(f"({letter})", loc="left")
         columns = 3 if len(handles) > 3 else len(handles)
@@ -58,7 +58,8 @@ def plot_thermal(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple
         return tuple(new)
 
 
-def _draw(data: xr.Dataset, axes: Sequence[Axes]) -> list[Artist]:
+def _draw(tree: xr.DataTree, axes: Sequence[Axes]) -> list[Artist]:
+    data, cold = tree.to_dataset(), tree["zero_temperature"].to_dataset()
     weight, ipr, *rest = axes
     handles: list[Artist] = _curves(data, "top_weight", weight)
     weight.set_ylim(-0.03, 1.06)
@@ -67,13 +68,13 @@ def _draw(data: xr.Dataset, axes: Sequence[Axes]) -> list[Artist]:
     ipr.set_yscale("log")
     best = int(np.argmax(data["score"].values))
     for name in data["ensemble"].values:
-        limit = data["limit"].sel(ensemble=name)
+        limit = cold["limit"].sel(ensemble=name)
         if float(limit[best]) < 1:
             colour = _LOOKS[Ensemble(str(name))][0]
             for ax, value in ((weight, float(limit[best])), (ipr, 1 / float((limit**2).sum()))):
                 ax.axhline(value, color=colour, linestyle=":", linewidth=0.8, zorder=1)
     for ax in rest:
-        _growth(data, ax)
+        _growth(data, float(cold["growth"]), ax)
     return handles
 
 
@@ -92,12 +93,11 @@ def _curves(data: xr.Dataset, variable: str, ax: Axes) -> list[Any]:
     return lines
 
 
-def _growth(data: xr.Dataset, ax: Axes) -> None:
+def _growth(data: xr.Dataset, limit: float, ax: Axes) -> None:
     colour, marker, dashes = _LOOKS[Ensemble.ESCORT]
     betas = data["beta"].values
     marks: dict[str, Any] = {"marker": marker, "markersize": 3, "markevery": max(1, betas.size // _MARKS)}
     ax.plot(betas, data["growth"], color=colour, linestyle=dashes, **marks)
-    limit = float(data["growth_limit"])
     ax.axhline(limit, color=style.THEORY, linestyle=":", linewidth=0.8, zorder=1)
     ax.text(0.96, 0.95, rf"$\beta \to \infty$: {limit:.3g}", transform=ax.transAxes, ha="right", va="top")
     ax.ticklabel_format(axis="y", style="plain", useOffset=False)

@@ -34,7 +34,7 @@ def test_panels_show_the_curves(tree):
 
 def test_the_limit_of_the_mixed_average_is_dotted(tree):
     weight, *_ = plot_thermal(tree)
-    limit = float(tree["limit"].sel(ensemble="escort over the simplex").max())
+    limit = float(tree["zero_temperature"]["limit"].sel(ensemble="escort over the simplex").max())
     assert 0 < limit < 1
     levels = [line.get_ydata()[0] for line in weight.get_lines() if line.get_linestyle() == ":"]
     assert any(np.isclose(level, limit) for level in levels)

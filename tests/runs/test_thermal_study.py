@@ -24,7 +24,8 @@ SMALL = PatternSpec(generator="clustered", M=5, d=16)
 
 def test_every_ensemble_at_every_beta():
     spec = ThermalSpec(alpha=1.5, betas=(3.0, 40.0), patterns=SMALL, query="pattern:3")
-    data = thermal(spec).to_dataset()
+    tree = thermal(spec)
+    data = tree.to_dataset()
     model = HopfieldModel(make_patterns(SMALL), 1.5)
     scores = model.overlaps(model.patterns[3])
     assert_allclose(data["score"], scores)
@@ -41,7 +42,7 @@ def test_every_ensemble_at_every_beta():
             assert_allclose(found["weights"], p, rtol=1e-12)
             assert_allclose(found["ipr"], 1 / np.sum(p**2), rtol=1e-12)
             assert_allclose(found["top_weight"], p[3], rtol=1e-12)
-    assert data["growth_limit"] == 0  # M − 1 = 4 > α/(α − 1) = 3
+    assert tree["zero_temperature"]["growth"] == 0  # M − 1 = 4 > α/(α − 1) = 3
 
 
 def test_ensembles_that_are_one_at_alpha_one_stand_once():
