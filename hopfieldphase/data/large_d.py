@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc
 
 from hopfieldphase.continuation.branch import PointKind
 from hopfieldphase.data.measurement import labelled, measurement
@@ -26,8 +27,8 @@ STUDY = "large-d"
 MIXTURE = 0.5
 """Overlap of the state below a fold from which on retrieval has gone on as a mixture."""
 
-LARGEST_Z = 5.0
-"""Standard errors beyond which a measured probability contradicts the closed form."""
+LEAST_CHANCE = 1e-6
+"""Probability of a count or one farther out below which it contradicts the closed form."""
 
 
 _ENDS = (PointKind.FOLD, PointKind.RANGE, PointKind.PITCHFORK)
@@ -223,7 +224,7 @@ def large_d_lines(summary: Mapping[str, Any]) -> list[str]:
         f"critical beta ~ d^y at load log(M)/d = {scaling['kappa']:g}:",
     ]
     return lines + [
-        f"  {name:<10} y = {part['simulated']:.2f} +- {part['error']:.2f} simulated, "
+        f"  {name:<10} y = {_value(part['simulated'], 3)} +- {_value(part['error'], 1)} simulated, "
         f"{_value(part['theory'])} theory, {_value(part['far'])} at d = {scaling['far_d']:g}"
         for name, part in scaling["exponents"].items()
     ]
@@ -260,12 +261,14 @@ def _load(data: xr.Dataset, lines: xr.Dataset, M: int) -> dict[str, Any]:
 def _storage_summary(tree: xr.DataTree) -> tuple[dict[str, Any], list[str]]:
     data, trials = tree["storage"].to_dataset(), int(tree.attrs["trials"])
     p = data["probability"].values
-    z = (data["by_relaxation"].values - trials * p) / np.sqrt(trials * p * (1 - p))
+    count = data["by_relaxation"].values.astype(float)
+    at_most, at_least = bdtr(count, trials, p), bdtrc(count - 1, trials, p)  # binomial tails
+    z = (count - trials * p) / np.sqrt(trials * p * (1 - p))
     failures = [
         f"exact storage at M = {int(data['M'][i])}, d = {int(data['d'][i])}, "
         f"alpha = {float(data['alpha'][i]):g}, b = {float(data['b'][i, j]):.4g}: "
         f"{z[i, j]:.1f} standard errors from the closed form"
-        for i, j in np.argwhere(np.abs(z) > LARGEST_Z)
+        for i, j in np.argwhere(2 * np.minimum(at_most, at_least) < LEAST_CHANCE)
     ]
     disagreements = int(data["disagreements"].sum())
     if disagreements:
@@ -305,11 +308,13 @@ def _exponent(critical: xr.DataArray, theory: xr.DataArray) -> dict[str, float |
     logs = np.log(critical.values)
     count = np.isfinite(logs).sum(axis=1)
     kept = count > 1
+    last = theory["d_line"].values[-2:]
+    far = np.diff(np.log(theory.values[-2:])) / np.diff(np.log(last))
+    if kept.sum() < 2:  # so few patterns that most states never vanish: no slope
+        return {"simulated": None, "error": None, "theory": None, "far": _finite(1 + float(far[0]))}
     error = np.nanstd(logs[kept], axis=1, ddof=1) / np.sqrt(count[kept])
     x, slope_error = _weighted(np.log(d[kept]), error)
     at = theory.sel(d_line=d[kept]).values
-    last = theory["d_line"].values[-2:]
-    far = np.diff(np.log(theory.values[-2:])) / np.diff(np.log(last))
     return {
         "simulated": 1 + float(x @ np.nanmean(logs[kept], axis=1)),
         "error": slope_error,

@@ -165,6 +165,7 @@ def _far(part: dict[str, Any]) -> str:
 
 def _quartiles(ax: Axes, critical: xr.DataArray, colour: str, marker: str) -> None:
     """Median and quartiles of β over the pattern sets of each dimension."""
+    critical = critical[np.isfinite(critical.values).any(axis=1)]
     d = critical["dimension"].values
     low, middle, high = np.nanquantile(critical.values, (0.25, 0.5, 0.75), axis=1) * d
     ax.errorbar(
