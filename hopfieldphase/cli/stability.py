@@ -15,38 +15,42 @@ def _option(metavar: str, text: str) -> Any:
 
 
 def stability(
-    alpha: options.Alpha = 2.0,
-    beta: Annotated[float, _option("BETA", "Inverse temperature.  [default: 300]")] = 300.0,
+    alpha: Annotated[
+        float | None,
+        _option("A", "Tsallis index, above 0: 1 softmax, 2 sparsemax, inf hardmax.  [default: 2]"),
+    ] = None,
+    beta: Annotated[float | None, _option("BETA", "Inverse temperature.  [default: 300]")] = None,
     start: Annotated[
-        str,
+        str | None,
         _option("START", "What is relaxed to the minimum x*: mean or pattern:k.  [default: pattern:0]"),
-    ] = "pattern:0",
+    ] = None,
     steps: Annotated[
-        str,
+        str | None,
         _option(
             "GRID",
             "Step sizes in units of the critical one, 2/lambda_max: a comma list or a range.  "
             "[default: 0.5,0.9,1,1.02,1.1]",
         ),
-    ] = "0.5,0.9,1,1.02,1.1",
+    ] = None,
     amplitude: Annotated[
-        float, _option("A", "Distance of the start from x*, along the soft direction.  [default: 0.01]")
-    ] = 1e-2,
-    iterations: Annotated[int, _option("N", "Limit on the iterations.  [default: 500]")] = 500,
+        float | None,
+        _option("X", "Distance of the start from x*, along the soft direction.  [default: 0.01]"),
+    ] = None,
+    iterations: Annotated[int | None, _option("N", "Limit on the iterations.  [default: 500]")] = None,
     patterns: options.PatternFile = None,
     generator: options.Generator = None,
     M: options.PatternCount = None,
     d: options.Dimension = None,
     seed: options.Seed = None,
     realization: Annotated[
-        int,
+        int | None,
         typer.Option(
             metavar="K",
             help="Which pattern set of the seed.  [default: 0]",
             show_default=False,
             rich_help_panel=options.PATTERNS,
         ),
-    ] = 0,
+    ] = None,
     clusters: options.Clusters = None,
     delta: options.Delta = None,
     noise: options.Noise = None,
@@ -80,6 +84,7 @@ def stability(
         "alpha": alpha, "beta": beta, "start": start, "steps": steps, "amplitude": amplitude,
         "iterations": iterations, "realization": realization,
     }  # fmt: skip
-    spec = StabilitySpec(patterns=PatternSpec(**source), **study)
+    given = {name: value for name, value in study.items() if value is not None}
+    spec = StabilitySpec(patterns=PatternSpec(**source), **given)
     console = Console(quiet=quiet, color=not no_color)
     run(spec, out, console, force=force, plot=not no_plot, as_json=json)

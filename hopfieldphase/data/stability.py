@@ -139,7 +139,7 @@ def stability_summary(tree: xr.DataTree) -> dict[str, Any]:
         if (step["forecast"], step["outcome"]) == (Forecast.STABLE, Outcome.PERSISTS)
     ]
     return {
-        "alpha": attrs["alpha"],
+        "alpha": "inf" if math.isinf(attrs["alpha"]) else attrs["alpha"],
         "beta": attrs["beta"],
         "M": int(root["n_patterns"]),
         "d": modes.sizes["mode"],

@@ -114,7 +114,7 @@ def _overlap(tree: xr.DataTree, ax: Axes) -> None:
 def _rates(tree: xr.DataTree, ax: Axes) -> None:
     data, modes = tree.to_dataset(), tree["modes"].to_dataset()
     predicted, measured = np.abs(modes["rate_predicted"].values), np.abs(modes["rate_measured"].values)
-    top = 1.05 * max(predicted.max(), measured.max())
+    top = 1.05 * max(1.0, predicted.max(), measured.max())
     ax.plot([0, top], [0, top], color=style.THEORY, linewidth=0.8, zorder=1)
     ax.axvline(1, color=style.THEORY, linestyle=":", linewidth=0.8, zorder=1)
     for k, (colour, marker, _) in _looks(data):
