@@ -68,7 +68,8 @@ def dual_flows(ensemble: DeformedEnsemble, source: Any, times: ArrayLike) -> Dua
         return np.concatenate([-gradient, -curvature @ state[dim:]])
 
     def flow(_: float, vector: Array) -> Array:
-        return -np.linalg.solve(derivatives(vector)[1], vector)
+        step: Any = np.linalg.solve(derivatives(vector)[1], vector)
+        return -step
 
     both = _solve(descent, np.concatenate([start, response(start)]), t)
     sources, carried = both[:, :dim], both[:, dim:]
@@ -91,4 +92,4 @@ def _solve(right_hand_side: Any, start: Array, times: Array) -> Array:
     )
     if not solution.success:
         raise InputError(f"the flow cannot be followed to t = {times[-1]:g}: {solution.message}; end earlier")
-    return solution.y.T.astype(np.float64)
+    return solution.y.T
