@@ -29,9 +29,9 @@ class Kramers:
     Attributes
     ----------
     time : float
-        1/τ = Σ_k |λ₋|/(2π) √(det H_min / |det H_k|) e^{−ΔΓ_k/T} over all ways out. Where the minimum or a saddle
-        lies on a facet of the support (α = 2), the Gaussian integrals over both half-spaces are added up;
-        NaN where that has no closed form.
+        1/τ = Σ_k |λ₋|/(2π) √(det H_min / |det H_k|) e^{−ΔΓ_k/T} over all ways out. Where the minimum or a
+        saddle lies on a facet of the support (α = 2), the Gaussian integrals over both half-spaces are added
+        up; NaN where that has no closed form.
     inner, outer : float
         The same law with the Hessians of one side only, without and with the patterns that tie with the
         threshold; equal to `time` where none does.
@@ -103,8 +103,8 @@ def kramers_time(ways: Sequence[Barrier], temperature: float) -> Kramers:
     -----
     Sources: H. A. Kramers, Physica 7, 284 (1940); J. S. Langer, Ann. Phys. 54, 258 (1969); A. Bovier et al.,
     J. Eur. Math. Soc. 6, 399 (2004). Across a facet where one pattern ties with the threshold, with normal n,
-    the Hessians of both sides differ by κ n nᵀ: a quadratic form on each half-space, whose Gaussian integral is
-    half of the whole one. For a saddle the flow separates if n is orthogonal or parallel to its direction of
+    the Hessians of both sides differ by κ n nᵀ: one quadratic form on each half-space, with half of its
+    Gaussian integral. For a saddle the flow separates if n is orthogonal or parallel to its direction of
     descent.
 
     Examples
@@ -199,7 +199,7 @@ def escape_times(
             )
 
     run_chunks(run, walkers, threads)
-    return Escapes(steps * (step / beta), taken, temperature, step)
+    return Escapes(np.asarray(steps * (step / beta), dtype=np.float64), taken, temperature, step)
 
 
 def passage_planes(ways: Sequence[Barrier]) -> tuple[Floats, Floats]:

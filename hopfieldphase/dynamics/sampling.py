@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from arviz_stats.base import array_stats
+from arviz_stats.base.array import array_stats
 from numpy.typing import NDArray
 
 from hopfieldphase.core.checks import real_number, whole_number
@@ -17,7 +17,7 @@ from hopfieldphase.solvers.options import kernel_problem, start_state
 Floats = NDArray[np.float64]
 
 ACCEPTANCE = 0.574
-"""Acceptance to which the step size is adapted: the best one in high dimension (Roberts and Rosenthal 1998)."""
+"""Acceptance at which the step size settles: the best in high dimension (Roberts and Rosenthal 1998)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,8 @@ class Samples:
     @property
     def covariance(self) -> Floats:
         """Covariance ⟨x xᵀ⟩ − ⟨x⟩⟨x⟩ᵀ, shape (d, d)."""
-        return np.cov(self.states.reshape(-1, self.states.shape[-1]), rowvar=False).reshape(
-            self.states.shape[-1], self.states.shape[-1]
-        )
+        flat = self.states.reshape(-1, self.states.shape[-1])
+        return np.atleast_2d(np.cov(flat, rowvar=False))
 
 
 def effective_size(values: Floats) -> Floats:
@@ -163,8 +162,8 @@ def sample(
             rng = np.random.Generator(np.random.PCG64(streams[k]))
             x = _start(problem.patterns * problem.scale, unit, rng) if given is None else given.copy()
             step[k], acceptance[k] = metropolis_chain(
-                rng, problem, beta, temperature, x, unit * d ** (-1 / 3), ACCEPTANCE, burn_in, thin, states[k],
-                energies[k],
+                rng, problem, beta, temperature, x, unit * d ** (-1 / 3), ACCEPTANCE, burn_in, thin,
+                states[k], energies[k],
             )  # fmt: skip
 
     run_chunks(run, chains, threads)

@@ -13,7 +13,7 @@ from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.rows import weights_row
 from hopfieldphase.kernels.steps import evaluate
 
-# Robbins-Monro gain n^-GAIN of the step size during burn-in; sums of the gain diverge, those of its square do not.
+# Robbins-Monro gain n^-GAIN of ln h during burn-in: its sum diverges, that of its square does not.
 GAIN = 0.6
 
 
@@ -77,8 +77,9 @@ def _retrieved(problem, beta, x, z, p, image):
 def first_passage(generator, problem, beta, temperature, x, step, normals, offsets, max_steps):
     """Steps of dx = −∇Γ dt + √(2T) dW from x until n·x > offset for one of the exits (n, offset).
 
-    Heun's scheme, of weak order two for constant noise: the drift is the mean of that at x and at the end of an
-    Euler step with the same noise. Returns the number of steps and the exit, −1 for none within `max_steps`.
+    Heun's scheme, of weak order two for constant noise: the drift is the mean of that at x and at the end of
+    an Euler step with the same noise. Returns the number of steps and the exit, −1 for none within
+    `max_steps`.
     """
     M, d = problem.patterns.shape
     z, p = np.empty(M), np.empty(M)

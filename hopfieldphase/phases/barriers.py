@@ -162,7 +162,7 @@ def _minimum(model: HopfieldModel, x: Any, beta: float, name: str) -> Solution:
         )
     if moved > 1e-3 * model.state_scale:
         raise InputError(
-            f"{name} is no minimum at beta = {beta:.12g}: it relaxes to a state at a distance of {moved:.3g}; "
+            f"{name} is no minimum at beta = {beta:.12g}: it relaxes to a state {moved:.3g} away; "
             "give the x of relax(...)"
         )
     return found
@@ -172,6 +172,7 @@ def _connect(
     model: HopfieldModel, beta: float, a: Solution, b: Solution, string: States, depth: int
 ) -> tuple[list[Solution], list[Saddle], list[States]]:
     """Minima, saddles and pieces of the path from a to b, divided at every minimum on the way."""
+    marks: list[tuple[int, Solution]] = []
     for kick in range(_MAX_KICKS + 1):
         string = _settle(model, beta, string)
         marks = _minima_between(model, beta, a, b, string)
@@ -238,15 +239,16 @@ def _minima_between(
 
 def _top(model: HopfieldModel, beta: float, string: States) -> Saddle:
     """The saddle next to the highest image, sought on ever shorter strings around it."""
-    for _ in range(_MAX_ZOOMS):
+    zooms = 0
+    while True:
         i = int(np.argmax(_energies(model, beta, string)[1:-1])) + 1
         tangent = string[i + 1] - string[i - 1]
         size = float(np.linalg.norm(tangent))
         saddle = find_saddle(model, string[i], beta, tangent / size, size / 2)
-        if saddle.status is not SaddleStatus.NOT_STATIONARY:
-            break
+        if saddle.status is not SaddleStatus.NOT_STATIONARY or zooms == _MAX_ZOOMS:
+            return saddle
         string = _settle(model, beta, _even(string[i - 1 : i + 2], len(string)))
-    return saddle
+        zooms += 1
 
 
 def _pushed(model: HopfieldModel, beta: float, string: States, saddle: Saddle) -> States:

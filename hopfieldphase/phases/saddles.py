@@ -91,8 +91,8 @@ def tied_patterns(
 def one_sided_hessians(model: HopfieldModel, x: Vector, beta: float) -> tuple[Matrix, Matrix]:
     """Hessians without and with the patterns that tie with the threshold; the same matrix without ties.
 
-    At α = 2 every pattern of the support responds with w = ½, so that both are exact. At α > 2 the response of
-    a tied pattern is infinite, and the second matrix is its limit for one tied pattern.
+    At α = 2 every pattern of the support responds with w = ½, so that both are exact. At α > 2 the response
+    of a tied pattern is infinite, and the second matrix is its limit for one tied pattern.
     """
     inside, tied = tied_patterns(model, x, beta)
     if not tied.any():
@@ -168,7 +168,7 @@ def _checked(model: HopfieldModel, x: Vector, beta: float, residual: float) -> S
     )
 
 
-def _is_index_one(spectrum: Vector) -> bool:
+def _is_index_one(spectrum: NDArray[np.floating]) -> bool:
     return bool(spectrum[0] < -FLAT and (spectrum[1:] > FLAT).all())
 
 
