@@ -91,6 +91,12 @@ def stability_tree(
             "fixed_overlap_max": labelled(
                 (), point.model.overlaps(point.x).max(), r"maximal overlap $z_{\max}(x^*)$"
             ),
+            "support_kept": labelled(
+                (), all(path.support_kept for path in descents), "both sides of $x^*$ have its support"
+            ),
+            "relative_amplitude": labelled(
+                (), options["amplitude"] / point.length, "amplitude over the quadratic length"
+            ),
             "n_patterns": labelled((), point.model.M, "number of patterns $M$"),
             "support_size": labelled(
                 (), int((found > 0).sum()), schema.OBSERVABLES["support_size"].long_name
@@ -126,6 +132,7 @@ def stability_summary(tree: xr.DataTree) -> dict[str, Any]:
     dict
         `alpha`, `beta`, `M`, `d`, `start`, `amplitude`; `fixed_point` (`overlap_max`, `support_size`, `ipr`,
         and `curvature`, the ends of the Hessian spectrum in units of β); `soft_dimension`; `critical_step`;
+        `support_kept` and `relative_amplitude`, which say whether the predicted onsets are to be trusted;
         `steps`, one entry for each step size; `rate_deviation` and `rate_deviation_relative`, the largest of
         all; and `unconverged`, the stable step sizes for which the iteration limit came first.
     """
@@ -153,6 +160,8 @@ def stability_summary(tree: xr.DataTree) -> dict[str, Any]:
         },
         "soft_dimension": int(modes["soft_dimension"]),
         "critical_step": float(root["critical_step"]),
+        "support_kept": bool(root["support_kept"]),
+        "relative_amplitude": float(root["relative_amplitude"]),
         "steps": steps,
         "rate_deviation": max(step["rate_deviation"] for step in steps),
         "rate_deviation_relative": max(
@@ -173,7 +182,9 @@ def stability_lines(summary: Mapping[str, Any]) -> list[str]:
         f"z_max {point['overlap_max']:.6g}",
         f"Hessian/beta from {low:.6g} to {high:.6g}",
         f"eta_crit = 2/lambda_max = {critical:.8g} = {critical * beta:.8g}/beta",
-        f"start: x* + {summary['amplitude']:g} u_soft; u_soft: {direction}",
+        f"start: x* + {summary['amplitude']:g} u_soft, {summary['relative_amplitude']:.2g} of the length "
+        "over which Gamma is quadratic",
+        f"u_soft: {direction}",
         "",
         "eta/      largest |1 - eta lambda|                                     onset",
         "eta_crit  predicted  measured   forecast outcome             steps pred. meas.",
@@ -184,6 +195,11 @@ def stability_lines(summary: Mapping[str, Any]) -> list[str]:
             f"{step['factor']:<9.6g} {step['rate_predicted']:<10.6g} {step['rate_measured']:<10.6g} "
             f"{step['forecast']:<8} {step['outcome']:<16}{step['iterations']:>9}{onsets}"
         )
+    if not summary["support_kept"]:
+        lines += [
+            "Beside x* at this amplitude other patterns have weight: onsets are not predicted;",
+            "a smaller --amplitude keeps the support.",
+        ]
     lines += [
         "",
         f"rates of all {summary['d']} modes: largest deviation {summary['rate_deviation']:.2g}, relative "

@@ -126,7 +126,11 @@ class Descent:
     unstable_distance : ndarray, shape (n,)
         The part of the distance in the modes with |1 − ηλ_i| > 1.
     distance_predicted : ndarray, shape (n,)
-        The distance to second order in A (`predicted_components`); NaN once it exceeds s·max|ξ|.
+        The distance to second order in A (`predicted_components`); NaN once it exceeds s·max|ξ|, and
+        everywhere without `support_kept`.
+    support_kept : bool
+        Whether x* ± A u_soft have the support of x*. Where they do not, Γ has a kink of some order between
+        them, perturbation theory does not apply, and what it predicts is left out.
     onset, onset_predicted, onset_linear : int or None
         First iteration at which the unstable modes outweigh all others: measured, to second order in A, and
         to first order from the measured components of the start (E.6). None where none grows or it comes
@@ -145,6 +149,7 @@ class Descent:
     overlap_max: Array
     unstable_distance: Array
     distance_predicted: Array
+    support_kept: bool
     onset: int | None
     onset_predicted: int | None
     onset_linear: int | None
@@ -241,8 +246,9 @@ def descend(point: FixedPoint, step: float, *, amplitude: float = 1e-2, iteratio
     predicted = predicted_components(point, step, components[0], amplitude, iterations)
     linear = predicted_components(point, step, components[0], amplitude, iterations, order=1)
     onset, least = _onset(components, unstable)
-    onset_predicted, least_predicted = _onset(predicted, unstable)
-    onset_linear, _ = _onset(linear, unstable)
+    kept = _keeps_support(point, amplitude)
+    onset_predicted, least_predicted = _onset(predicted, unstable) if kept else (None, None)
+    onset_linear, _ = _onset(linear, unstable) if kept else (None, None)
     seed = amplitude**2 * second_order_seed(point, step)[unstable]
     distance = np.linalg.norm(components, axis=1)
     return Descent(
@@ -252,7 +258,10 @@ def descend(point: FixedPoint, step: float, *, amplitude: float = 1e-2, iteratio
         distance=distance,
         overlap_max=overlap_max[:n].copy(),
         unstable_distance=np.linalg.norm(components[:, unstable], axis=1),
-        distance_predicted=_while_small(np.linalg.norm(predicted[:n], axis=1), model.state_scale),
+        distance_predicted=_while_small(
+            np.linalg.norm(predicted[:n], axis=1), model.state_scale if kept else 0.0
+        ),
+        support_kept=kept,
         onset=onset,
         onset_predicted=onset_predicted,
         onset_linear=onset_linear,
@@ -348,6 +357,12 @@ def escape_radius(point: FixedPoint, step: float) -> float:
     """
     drive = step * point.beta
     return drive * point.model.state_scale / (drive - 2) if drive > 2 else np.inf
+
+
+def _keeps_support(point: FixedPoint, amplitude: float) -> bool:
+    away = np.array([[-amplitude], [0.0], [amplitude]]) * point.soft
+    support = np.asarray(point.model.weights(point.x + away, point.beta)) > 0
+    return bool((support == support[1]).all())
 
 
 def _onset(components: Array, unstable: NDArray[np.bool_]) -> tuple[int | None, float | None]:

@@ -189,6 +189,19 @@ def test_the_onset_is_predicted_to_second_order(mixture, factor):
     np.testing.assert_allclose(path.distance[small], theory[small], rtol=0.2)
 
 
+def test_nothing_is_predicted_across_a_change_of_the_support():
+    model = HopfieldModel(clustered(100, 64, clusters=4, delta=0.04, seed=1), alpha=1.5)
+    point = find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    step = 1.1 * point.critical_step
+    far, near = (descend(point, step, amplitude=amplitude) for amplitude in (1e-2, 1e-5))
+    assert not far.support_kept
+    assert far.onset_predicted is far.onset_linear is far.floor_predicted is None
+    assert np.isnan(far.distance_predicted).all()
+    assert near.support_kept
+    assert near.onset is not None
+    assert near.onset == pytest.approx(near.onset_predicted, abs=1)
+
+
 def test_rounding_seeds_the_growth_for_tiny_amplitudes(mixture):
     path = descend(mixture, 1.1 * mixture.critical_step, amplitude=1e-11, iterations=2000)
     assert path.seed < 0.01 * path.seed_linear
