@@ -1,6 +1,6 @@
-"""Figures 1, 7 and 9 of the paper from the functions they picture: Gibbs ensemble, one pattern, source.
+"""The schematic figures of the paper from the functions they picture; here 1, 7 and 9.
 
-Source: arXiv:2610.17347, Sections 2.1, B.2 and C.2. Figures 6 and 8 are in `schematics_landscapes`.
+A Gibbs ensemble, one pattern, a source. Source: arXiv:2610.17347, Sections 2.1, B.2 and C.2.
 """
 
 import math
@@ -17,16 +17,10 @@ from hopfieldphase.core.closed_forms import (
 from hopfieldphase.dynamics.classical_source import overlap_levels, selected_overlap
 from hopfieldphase.dynamics.deformed import DeformedEnsemble
 from hopfieldphase.plotting import style
+from hopfieldphase.plotting.schematics_landscapes import plot_figure_6, plot_figure_8
+from hopfieldphase.plotting.schematics_panels import BLUE, RED, three_panels
 
-BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
-
-
-def three_panels(axes: Sequence[Axes] | None, height: float) -> tuple[Axes, Axes, Axes]:
-    """The given axes, or three of a new figure over both columns; to be called within `style.style`."""
-    if axes is None:
-        axes = list(style.new_figure(style.DOUBLE, height).subplots(1, 3))
-    first, second, third = axes
-    return first, second, third
+__all__ = ["plot_figure_1", "plot_figure_6", "plot_figure_7", "plot_figure_8", "plot_figure_9"]
 
 
 def _tilted_well(x: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ from hopfieldphase.dynamics.classical import (
 )
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.plotting import style
-from hopfieldphase.plotting.schematics import BLUE, GREEN, RED, three_panels
+from hopfieldphase.plotting.schematics_panels import BLUE, GREEN, RED, three_panels
 
 
 def plot_figure_6(axes: Sequence[Axes] | None = None) -> tuple[Axes, Axes, Axes]:

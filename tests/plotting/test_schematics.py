@@ -12,13 +12,13 @@ from hopfieldphase.core.closed_forms import (
     potts_instability,
     potts_spinodal,
 )
-from hopfieldphase.plotting import schematics, schematics_landscapes, style
+from hopfieldphase.plotting import schematics, style
 
 FIGURES = {
     1: schematics.plot_figure_1,
-    6: schematics_landscapes.plot_figure_6,
+    6: schematics.plot_figure_6,
     7: schematics.plot_figure_7,
-    8: schematics_landscapes.plot_figure_8,
+    8: schematics.plot_figure_8,
     9: schematics.plot_figure_9,
 }
 
