@@ -58,6 +58,9 @@ def test_study_files_hold_every_option(name, kind):
     path = SWEEPS / f"{name}.toml"
     spec = kind.from_toml(path)
     given = tomllib.loads(path.read_text(encoding="utf-8"))
+    quick = given.pop("reduced")
+    reduced = kind.from_toml(path, reduced=True)
+    assert {name for name in kind.model_fields if getattr(reduced, name) != getattr(spec, name)} == set(quick)
     if kind is not SweepSpec:
         assert set(given) == set(kind.model_fields)
         assert spec == kind()
