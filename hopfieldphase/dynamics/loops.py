@@ -10,11 +10,12 @@ and Critical Phenomena).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
@@ -203,7 +204,7 @@ def reducible_two_loop(hessian: Any, third: Any) -> float:
     return float(-np.einsum("ijk,lmn,ij,lm,kn", third, third, G, G, G) / 8)
 
 
-def fitted_order(betas: Sequence[float], remainders: Sequence[float]) -> float:
+def fitted_order(betas: ArrayLike, remainders: ArrayLike) -> float:
     """The exponent a of remainders ~ β^{−a}, by least squares of their logarithms."""
-    slope, _ = np.polyfit(np.log(betas), np.log(np.abs(remainders)), 1)
+    slope, _ = np.polyfit(np.log(np.asarray(betas)), np.log(np.abs(np.asarray(remainders))), 1)
     return -float(slope)
