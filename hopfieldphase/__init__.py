@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hopfieldphase.runs.kappa_spec import KappaSpec
     from hopfieldphase.runs.load_branches import branches_kappa
     from hopfieldphase.runs.specs import SweepSpec
+    from hopfieldphase.runs.studies import study
     from hopfieldphase.runs.sweeps import sweep_beta
     from hopfieldphase.solvers.relaxation import Solution, relax
 
@@ -63,6 +64,7 @@ __all__ = [
     "patterns",
     "relax",
     "spinodals",
+    "study",
     "sweep_beta",
     "sweep_kappa",
     "sweep_kappa_tree",
@@ -95,6 +97,7 @@ _HOMES = {
     "open": "hopfieldphase.data.branches",
     "relax": "hopfieldphase.solvers.relaxation",
     "spinodals": "hopfieldphase.phases.spinodals",
+    "study": "hopfieldphase.runs.studies",
     "sweep_beta": "hopfieldphase.runs.sweeps",
     "sweep_kappa": "hopfieldphase.runs.kappa",
     "sweep_kappa_tree": "hopfieldphase.runs.kappa",

@@ -12,6 +12,7 @@ from hopfieldphase.data.branch_schema import holds_branches
 from hopfieldphase.data.load_branch_schema import holds_load_branches
 from hopfieldphase.data.summary import dataset_hysteresis, sweep_summary
 from hopfieldphase.phases.hysteresis import TOLERANCE, Hysteresis
+from hopfieldphase.runs.studies import STUDIES, Study, load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,8 +108,28 @@ class LoadBranchAccessor:
         return plot_load_branches(self._tree, axes)
 
 
-def accessor(data: xr.Dataset | xr.DataTree) -> SweepAccessor | BranchAccessor | LoadBranchAccessor:
+class StudyAccessor:
+    """What can be asked of the data of any other study."""
+
+    def __init__(self, data: xr.Dataset | xr.DataTree, study: Study) -> None:
+        self._data, self._study = data, study
+
+    def summary(self) -> dict[str, Any]:
+        """All that the study shows, as plain values."""
+        return load(self._study.summary)(self._data)
+
+    def plot(self, axes: "Sequence[Axes] | None" = None) -> Any:
+        """The figure of the study; returns its axes."""
+        return load(self._study.plot)(self._data, axes)
+
+
+def accessor(
+    data: xr.Dataset | xr.DataTree,
+) -> SweepAccessor | BranchAccessor | LoadBranchAccessor | StudyAccessor:
     """The accessor for what the data are."""
+    study = STUDIES.get(str(data.attrs.get("study")))
+    if study is not None and not study.own:
+        return StudyAccessor(data, study)
     if holds_load_branches(data):
         return LoadBranchAccessor(data)
     return BranchAccessor(data) if holds_branches(data) else SweepAccessor(data)

@@ -37,6 +37,7 @@ PROMISED = {
     "patterns",
     "relax",
     "spinodals",
+    "study",
     "sweep_beta",
     "sweep_kappa",
     "sweep_kappa_tree",

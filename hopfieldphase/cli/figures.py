@@ -8,7 +8,7 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.studies import draw, load, read_spec
+from hopfieldphase.cli.studies import draw
 from hopfieldphase.cli.studies import run as run_spec
 from hopfieldphase.core.errors import InputError
 
@@ -45,6 +45,7 @@ def figures(
     """
     from hopfieldphase.runs.folder import FIGURE
     from hopfieldphase.runs.library import study_files
+    from hopfieldphase.runs.studies import load, read_spec
 
     files = study_files()
     wanted = _chosen(names, tuple(sorted({*files, *SCHEMATICS}, key=_order)))

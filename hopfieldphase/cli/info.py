@@ -84,8 +84,8 @@ def _dataset(file: Path) -> dict[str, Any]:
     from hopfieldphase.data.load_branch_summary import load_branches_summary
     from hopfieldphase.data.measurement import holds_measurement
     from hopfieldphase.data.structure import holds_structure
+    from hopfieldphase.data.sweep_report import sweep_report
     from hopfieldphase.runs.folder import DATA, MARKER, SUMMARY, read_marker
-    from hopfieldphase.runs.sweep_results import summarise
 
     if file.is_dir() and not (file / DATA).exists() and file.suffix != ".zarr":
         raise InputError(
@@ -109,7 +109,7 @@ def _dataset(file: Path) -> dict[str, Any]:
     elif isinstance(tree, xr.DataTree) and holds_diagram(tree):
         groups, summary = {"": dataset}, diagram_summary(tree)
     else:
-        groups, summary = {"": dataset}, summarise(tree)
+        groups, summary = {"": dataset}, sweep_report(tree)
     return {
         "path": str(file),
         "kind": dataset.attrs.get("title", "dataset"),
@@ -194,10 +194,11 @@ def _counts(found: dict[str, Any]) -> list[str]:
 
 def _study(found: dict[str, Any]) -> "Callable[[dict[str, Any]], list[str]] | None":
     """What puts the summary of a study of the common kind in words; None for the others."""
-    from hopfieldphase.cli.studies import STUDIES, Measurement, load
+    from hopfieldphase.cli.studies import RUNNERS
+    from hopfieldphase.runs.studies import STUDIES, load
 
-    study = STUDIES.get(str(found["summary"].get("study", found["options"].get("study"))))
-    return load(study.lines) if isinstance(study, Measurement) else None
+    name = str(found["options"].get("study"))
+    return load(STUDIES[name].lines) if name in STUDIES and name not in RUNNERS else None
 
 
 def _words(label: str) -> str:

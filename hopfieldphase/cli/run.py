@@ -28,8 +28,8 @@ def run(
     The spec.toml of every result folder is such a file, and computes the same result again. What is left out
     of a file gets its default.
     """
-    from hopfieldphase.cli.studies import read_spec
     from hopfieldphase.cli.studies import run as run_spec
+    from hopfieldphase.runs.studies import read_spec
 
     console = Console(quiet=quiet, color=not no_color)
     run_spec(read_spec(file, reduced=reduced), out, console, force=force, plot=not no_plot, as_json=json)

@@ -1,116 +1,34 @@
-"""Every study that a file can ask for, and what computes, words and draws it.
-
-Names of functions are text, so that nothing is imported before a study is run.
-"""
+"""What runs a study from its spec: a command's own flow, or the common one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import typer
 
 from hopfieldphase.cli.console import Console
 from hopfieldphase.cli.failures import NOT_CONVERGED
-from hopfieldphase.cli.study import Study, run_study
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.cli.study import run_study
 
 SHOWN_FAILURES = 5
 
-
-class Runner(Protocol):
-    """Computes a spec into a folder, or shows the finished result."""
-
-    def __call__(
-        self, spec: Any, out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
-    ) -> None:
-        """Run one study."""
-        ...
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A study with the common flow; every name is ``"module:function"``, modules below `hopfieldphase`.
-
-    Attributes
-    ----------
-    spec : str
-        The class of its options, with a property `headline`.
-    compute : str
-        ``compute(spec, path, draw=…, progress=…)`` writes the result folder and returns the summary, in which
-        `unconverged` is a list of texts.
-    lines : str
-        The summary in words, line by line.
-    plot : str
-        The figure of the data; returns its axes.
-    """
-
-    spec: str
-    compute: str
-    lines: str
-    plot: str
-
-
-@dataclass(frozen=True)
-class Command:
-    """A study whose command has a flow of its own: the class of its options, and the runner."""
-
-    spec: str
-    run: str
-
-
-def _measurement(room: str, spec: str) -> Measurement:
-    """The study whose parts stand in the modules of one name."""
-    return Measurement(
-        f"runs.{room}_spec:{spec}",
-        f"runs.{room}:compute_{room}",
-        f"data.{room}:{room}_lines",
-        f"plotting.{room}:plot_{room}",
-    )
-
-
-STUDIES: dict[str, Measurement | Command] = {
-    "sweep-beta": Command("runs.specs:SweepSpec", "cli.sweep:run_spec"),
-    "sweep-kappa": Command("runs.kappa_spec:KappaSpec", "cli.sweep:run_spec"),
-    "branches": Command("runs.branch_spec:BranchSpec", "cli.branches:run_spec"),
-    "branches-kappa": Command("runs.load_branch_spec:LoadBranchSpec", "cli.load_branches:run_spec"),
-    "phase-diagram": Command("runs.diagram_spec:DiagramSpec", "cli.diagram:run_spec"),
-    "structure-beta": _measurement("structure", "StructureSpec"),
-    "structure-kappa": _measurement("structure", "LoadStructureSpec"),
-    "two-keys": _measurement("validation", "TwoKeysSpec"),
-    "supports": _measurement("validation", "SupportsSpec"),
-    "stability": _measurement("stability", "StabilitySpec"),
-    "thermal": _measurement("thermal", "ThermalSpec"),
-    "order": _measurement("order", "OrderSpec"),
-    "large-d": _measurement("large_d", "LargeDSpec"),
+RUNNERS = {
+    "sweep-beta": "cli.sweep:run_spec",
+    "sweep-kappa": "cli.sweep:run_spec",
+    "branches": "cli.branches:run_spec",
+    "branches-kappa": "cli.load_branches:run_spec",
+    "phase-diagram": "cli.diagram:run_spec",
 }
-
-
-def read_spec(path: Path, *, reduced: bool = False) -> Study:
-    """The spec of a study file; `InputError` where it names no study, or an unknown one or an unknown key."""
-    from hopfieldphase.runs.specs import nearest, read_toml
-
-    options = read_toml(path, reduced=reduced)
-    name, known = options.get("study"), tuple(STUDIES)
-    if name not in STUDIES:
-        what = "no study" if name is None else f"the unknown study {name!r}{nearest(name, known)}"
-        raise InputError(f"{path} names {what}: known are {', '.join(known)}")
-    return load(STUDIES[name].spec)(**options)
+"""Studies whose commands have a flow of their own."""
 
 
 def run(spec: Any, out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool) -> None:
     """Compute any study into its folder, or show the finished result; exit code 3 where something failed."""
-    study = STUDIES[spec.study]
-    runner: Runner = load(study.run) if isinstance(study, Command) else partial(_measure, study)
+    from hopfieldphase.runs.studies import load
+
+    runner = load(RUNNERS[spec.study]) if spec.study in RUNNERS else _measure
     runner(spec, out, console, force=force, plot=plot, as_json=as_json)
-
-
-def load(name: str) -> Any:
-    """What ``"module:function"`` stands for."""
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(f"hopfieldphase.{module}"), attribute)
 
 
 def draw(plot: Callable[[Any], Any], data: Any, file: Path) -> None:
@@ -121,7 +39,6 @@ def draw(plot: Callable[[Any], Any], data: Any, file: Path) -> None:
 
 
 def _measure(
-    study: Measurement,
     spec: Any,
     out: Path | None,
     console: Console,
@@ -132,8 +49,10 @@ def _measure(
 ) -> None:
     from hopfieldphase.kernels.compilation import on_first_compilation
     from hopfieldphase.kernels.threads import thread_count
+    from hopfieldphase.runs.studies import STUDIES, load
 
     thread_count()  # a wrong environment is reported before anything starts
+    study = STUDIES[spec.study]
     if not spec.is_resolved:
         from hopfieldphase.runs.sources import with_digest
 

@@ -203,7 +203,7 @@ def _closed_forms(closed: Sequence[ClosedLine], parameter: str) -> xr.Dataset:
     )
 
 
-def holds_diagram(tree: xr.DataTree) -> bool:
+def holds_diagram(tree: xr.Dataset | xr.DataTree) -> bool:
     """Whether a tree says that it is a phase diagram."""
     return str(tree.attrs.get("title", "")).startswith(TITLE)
 

@@ -8,10 +8,11 @@ import xarray as xr
 
 from hopfieldphase.continuation.sweep import Sweep
 from hopfieldphase.data import schema
-from hopfieldphase.data.branch_summary import branches_lines
-from hopfieldphase.data.load_branch_summary import load_branches_lines
+from hopfieldphase.data.branch_summary import branches_lines, branches_summary
+from hopfieldphase.data.load_branch_summary import load_branches_lines, load_branches_summary
 from hopfieldphase.data.measurement import labelled
 from hopfieldphase.data.summary import summary_lines
+from hopfieldphase.data.sweep_report import sweep_report
 
 SWEEP, BRANCHES, CONTINUED = "sweep", "branches", "continued"
 """The groups: what the studies of a sweep and of branches give, and the warm-started continuation."""
@@ -78,6 +79,23 @@ def continued(parts: Sequence[tuple[Sweep, Sweep]]) -> xr.Dataset:
 def holds_structure(tree: xr.DataTree | xr.Dataset) -> bool:
     """Whether this is such a tree."""
     return tree.attrs.get("kind") == _KIND
+
+
+def structure_summary(tree: xr.DataTree) -> dict[str, Any]:
+    """The summary of the sweep under `sweep`, that of the branches under `branches`, and `unconverged`."""
+    loop, followed, _ = structure_parts(tree)
+    swept = sweep_report(loop)
+    found = load_branches_summary(followed) if swept["parameter"] == "kappa" else branches_summary(followed)
+    failed = [
+        f"sweep {point['direction']} of realization {point['realization']} at "
+        f"{swept['parameter']} {point[swept['parameter']]:g}: {point['status'].replace('_', ' ')}"
+        for point in swept["unconverged"]
+    ]
+    failed += [
+        f"branch {point['branch']}, {point['type']}: {point['status'].replace('_', ' ')}"
+        for point in found["unconverged"]
+    ]
+    return {"sweep": swept, "branches": found, "unconverged": failed}
 
 
 def structure_lines(summary: Mapping[str, Any]) -> list[str]:

@@ -102,6 +102,11 @@ def branches(
     return _labelled(found, grid, options)
 
 
+def branches_tree(spec: BranchSpec) -> xr.DataTree:
+    """The branches of a spec as a labelled tree; errors as `branches`."""
+    return branches(spec).to_datatree()
+
+
 def resolve(spec: BranchSpec) -> BranchSpec:
     """Complete a spec from its data: the digest of a pattern file, range and reference where none is given.
 
@@ -153,7 +158,7 @@ def compute_branches(
         If the file system refuses; nothing of the result is left then.
     """
     start = time.perf_counter()
-    tree = branches(spec).to_datatree()
+    tree = branches_tree(spec)
     seconds = time.perf_counter() - start
     return write_result(spec, path, branches_summary(tree), seconds, tree, draw)
 

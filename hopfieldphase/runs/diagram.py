@@ -58,7 +58,7 @@ def resolve_diagram(spec: DiagramSpec) -> DiagramSpec:
     return spec
 
 
-def phase_diagram(
+def diagram(
     spec: DiagramSpec, *, threads: int | None = None, progress: Progress | None = None
 ) -> xr.DataTree:
     """Compute the maps and the lines of a phase diagram.
@@ -140,7 +140,7 @@ def compute_diagram(
     draw : callable, optional
         Called as ``draw(tree, file)`` to write the figure to the PNG file `file`.
     progress : callable, optional
-        See `phase_diagram`.
+        See `diagram`.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def compute_diagram(
         If the file system refuses; nothing of the result is left then.
     """
     start = time.perf_counter()
-    tree = phase_diagram(spec, progress=progress)
+    tree = diagram(spec, progress=progress)
     seconds = time.perf_counter() - start
     return write_result(spec, path, diagram_summary(tree), seconds, tree, draw)
 

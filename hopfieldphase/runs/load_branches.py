@@ -121,9 +121,14 @@ def compute_load_branches(
         If the file system refuses; nothing of the result is left then.
     """
     start = time.perf_counter()
-    tree = branches_of_spec(spec).to_datatree()
+    tree = load_branches_tree(spec)
     seconds = time.perf_counter() - start
     return write_result(spec, path, load_branches_summary(tree), seconds, tree, draw)
+
+
+def load_branches_tree(spec: LoadBranchSpec) -> xr.DataTree:
+    """The branches of a spec as a labelled tree; errors as `branches_kappa`."""
+    return branches_of_spec(spec).to_datatree()
 
 
 def branches_of_spec(spec: LoadBranchSpec) -> LabelledLoadBranchSet:

@@ -8,17 +8,14 @@ import xarray as xr
 
 from hopfieldphase.continuation.kappa import kappa_sweep
 from hopfieldphase.continuation.sweep import sweep
-from hopfieldphase.data.branch_summary import branches_summary
-from hopfieldphase.data.load_branch_summary import load_branches_summary
 from hopfieldphase.data.store import Labelled
-from hopfieldphase.data.structure import continued, structure_parts, structure_tree
+from hopfieldphase.data.structure import continued, structure_summary, structure_tree
 from hopfieldphase.runs.branches import branches
 from hopfieldphase.runs.kappa import sweep_kappa_tree
 from hopfieldphase.runs.load_branches import branches_of_spec
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.structure_spec import LoadStructureSpec, StructureSpec
-from hopfieldphase.runs.sweep_results import summarise
 from hopfieldphase.runs.sweeps import sweep_beta
 
 
@@ -96,20 +93,3 @@ def compute_structure(
     start = time.perf_counter()
     tree = structure(spec, progress=progress)
     return write_result(spec, path, structure_summary(tree), time.perf_counter() - start, tree, draw)
-
-
-def structure_summary(tree: xr.DataTree) -> dict[str, Any]:
-    """The summary of the sweep under `sweep`, that of the branches under `branches`, and `unconverged`."""
-    loop, followed, _ = structure_parts(tree)
-    swept = summarise(loop)
-    found = load_branches_summary(followed) if swept["parameter"] == "kappa" else branches_summary(followed)
-    failed = [
-        f"sweep {point['direction']} of realization {point['realization']} at "
-        f"{swept['parameter']} {point[swept['parameter']]:g}: {point['status'].replace('_', ' ')}"
-        for point in swept["unconverged"]
-    ]
-    failed += [
-        f"branch {point['branch']}, {point['type']}: {point['status'].replace('_', ' ')}"
-        for point in found["unconverged"]
-    ]
-    return {"sweep": swept, "branches": found, "unconverged": failed}

@@ -7,14 +7,13 @@ from typing import Any
 import xarray as xr
 
 from hopfieldphase.data import store
-from hopfieldphase.data.events import GROUP, events_summary
-from hopfieldphase.data.summary import sweep_summary
+from hopfieldphase.data.sweep_report import sweep_report
 from hopfieldphase.runs.kappa import sweep_kappa_tree, warm_up_kappa
 from hopfieldphase.runs.kappa_spec import KappaSpec
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.specs import SweepSpec
-from hopfieldphase.runs.sweeps import sweep_beta, unconverged_points
+from hopfieldphase.runs.sweeps import sweep_beta
 from hopfieldphase.runs.sweeps import warm_up as warm_up_beta
 
 
@@ -69,20 +68,7 @@ def compute_result(
         data = sweep_beta(spec, progress=progress)
     seconds = time.perf_counter() - start
     on_root = None if draw is None else lambda labelled, file: draw(_root(labelled), file)
-    return write_result(spec, path, summarise(data), seconds, data, on_root)
-
-
-def summarise(data: store.Labelled) -> dict[str, Any]:
-    """What a sweep shows, as plain JSON values: `sweep_summary`, and what comes with some sweeps.
-
-    Points that did not converge stand under `unconverged`, the events of a sweep in the memory load under
-    `events` (`data.events.events_summary`).
-    """
-    dataset = _root(data)
-    found = sweep_summary(dataset) | {"unconverged": unconverged_points(dataset)}
-    if isinstance(data, xr.DataTree) and GROUP in data.children:
-        found["events"] = events_summary(data)
-    return found
+    return write_result(spec, path, sweep_report(data), seconds, data, on_root)
 
 
 def _root(data: store.Labelled) -> xr.Dataset:

@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 
 from hopfieldphase.continuation.sweep import Sweep, sweep
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.core.status import Status
 from hopfieldphase.data.build import sweep_dataset
-from hopfieldphase.data.schema import parameter_of
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid
@@ -117,52 +115,6 @@ def warm_up(spec: SweepSpec) -> None:
     """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
     np.empty((spec.patterns.M or 1, spec.patterns.d or 1))  # no memory for these: say so before compiling
     sweep(HopfieldModel(np.eye(2), spec.alpha), (1.0, 2.0), solver=spec.solver, polish=spec.polish, threads=1)
-
-
-def unconverged_points(dataset: xr.Dataset) -> list[dict[str, Any]]:
-    """Name every point of a sweep that did not converge, in the order in which the sweeps met them.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-        As made by `sweep_beta`.
-
-    Returns
-    -------
-    list of dict
-        `realization`, `direction`, the parameter under its name, `status` (name of the `Status`), `residual`,
-        and `last_good`, the last parameter value before it at which the same sweep converged (or None).
-    """
-    if "realization" not in dataset.dims:
-        dataset = dataset.expand_dims("realization")
-    parameter = parameter_of(dataset)
-    dataset = dataset.transpose("realization", "direction", parameter, ...)
-    status, residual, values = (dataset[name].values for name in ("status", "residual", parameter))
-    failed = ~np.isin(status, [Status.CONVERGED, Status.BOUNDARY])
-    points = []
-    for realization, row in np.argwhere(failed.any(axis=-1)):
-        last_good = None
-        order = range(values.size) if row == 0 else range(values.size - 1, -1, -1)
-        for i in order:
-            if failed[realization, row, i]:
-                points.append(
-                    {
-                        "realization": int(realization),
-                        "direction": str(dataset["direction"].values[row]),
-                        parameter: float(values[i]),
-                        "status": Status(status[realization, row, i]).name.lower(),
-                        "residual": _finite(residual[realization, row, i]),
-                        "last_good": last_good,
-                    }
-                )
-            else:
-                last_good = float(values[i])
-    return points
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no NaN."""
-    return float(value) if np.isfinite(value) else None
 
 
 def _refuse_options(options: dict[str, Any]) -> None:

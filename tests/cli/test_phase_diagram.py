@@ -12,7 +12,7 @@ from hopfieldphase.core.patterns import spherical
 from hopfieldphase.data import store
 from hopfieldphase.data.diagram import stored_lines
 from hopfieldphase.runs import diagram as runs
-from hopfieldphase.runs.diagram import phase_diagram
+from hopfieldphase.runs.diagram import diagram as compute
 from hopfieldphase.runs.diagram_spec import DEFAULT_SOURCES, DiagramSpec
 
 SMALL = ("--alpha", "2.5", "--betas", "20:60:10", "--y-values", "0.1:0.4:0.1", "--queries", "2")
@@ -31,7 +31,7 @@ def test_it_writes_a_complete_result_and_says_where(run):
     spec = DiagramSpec.from_toml(folder / "spec.toml")
     assert spec.default_folder == folder
     tree = store.open(folder / "data.zarr")
-    xr.testing.assert_identical(tree, phase_diagram(spec))
+    xr.testing.assert_identical(tree, compute(spec))
     assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert done.error_lines[0].startswith("phase diagram: alpha 2.5, two_keys, d 16, beta 20:60:10, epsilon")
     assert done.error_lines[-1] == f"wrote {folder}; see hopfieldphase info {folder}"

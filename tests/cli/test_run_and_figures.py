@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hopfieldphase.cli.studies import STUDIES, Command, Measurement, load, read_spec
+from hopfieldphase.cli.studies import RUNNERS
 from hopfieldphase.runs.library import study_files
+from hopfieldphase.runs.studies import STUDIES, load, read_spec
 
 QUICK = """
 study = "sweep-beta"
@@ -106,9 +107,10 @@ def test_the_files_cover_the_figures_of_the_paper():
 def test_every_study_names_what_is_there(name):
     study = STUDIES[name]
     assert load(study.spec).model_fields["study"].default == name
-    if isinstance(study, Measurement):
-        assert isinstance(load(study.spec).headline, property)
-        assert all(callable(load(part)) for part in (study.compute, study.lines, study.plot))
+    assert callable(load(study.measure))
+    assert callable(load(study.plot))
+    if name in RUNNERS:
+        assert callable(load(RUNNERS[name]))
     else:
-        assert isinstance(study, Command)
-        assert callable(load(study.run))
+        assert isinstance(load(study.spec).headline, property)
+        assert all(callable(load(part)) for part in (study.compute, study.summary, study.lines))

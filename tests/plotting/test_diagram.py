@@ -8,7 +8,7 @@ from hopfieldphase.data import schema
 from hopfieldphase.data.diagram import stored_lines
 from hopfieldphase.plotting import style
 from hopfieldphase.plotting.diagram import plot_diagram, plot_map, plot_regions
-from hopfieldphase.runs.diagram import phase_diagram
+from hopfieldphase.runs.diagram import diagram
 from hopfieldphase.runs.diagram_spec import diagram_spec
 
 
@@ -18,7 +18,7 @@ def tree():
         "epsilon", {"generator": "equicorrelated", "M": 4, "d": 5}, 1.0,
         betas="10:60:2.5", y_values="0.05:0.45:0.1", queries=2,
     )  # fmt: skip
-    return phase_diagram(spec)
+    return diagram(spec)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_labels_come_from_the_data(tree):
 
 def test_geometric_grids_get_a_logarithmic_axis():
     spec = diagram_spec("epsilon", {}, 2.5, betas="5:200:x1.5", y_values="0.2,0.4", queries=1)
-    ax = plot_regions(phase_diagram(spec))
+    ax = plot_regions(diagram(spec))
     assert ax.get_xscale() == "log"
     assert ax.get_xlim()[0] < 5
 

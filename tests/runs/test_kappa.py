@@ -13,12 +13,12 @@ from hopfieldphase.core.status import Status
 from hopfieldphase.data import schema, store
 from hopfieldphase.data.events import COLUMNS
 from hopfieldphase.data.summary import sweep_summary
+from hopfieldphase.data.sweep_report import unconverged_points
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.patterns import sequence
 from hopfieldphase.runs.kappa import sweep_kappa, sweep_kappa_tree
 from hopfieldphase.runs.kappa_spec import KappaSpec
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.sweeps import unconverged_points
 
 # of Γ, which is of order 10
 ROUNDING = 1e-13

@@ -6,12 +6,12 @@ import xarray as xr
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data import store
-from hopfieldphase.data.structure import structure_parts
+from hopfieldphase.data.structure import structure_parts, structure_summary
 from hopfieldphase.runs.branches import branches
 from hopfieldphase.runs.kappa_spec import SequenceSpec
 from hopfieldphase.runs.load_branches import branches_of_spec
 from hopfieldphase.runs.specs import PatternSpec
-from hopfieldphase.runs.structure import structure, structure_summary
+from hopfieldphase.runs.structure import structure
 from hopfieldphase.runs.structure_spec import LoadStructureSpec, StructureSpec
 from hopfieldphase.runs.sweeps import sweep_beta
 

@@ -11,10 +11,11 @@ from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import clustered, equicorrelated, spherical, two_keys
 from hopfieldphase.core.status import Status
 from hopfieldphase.data import patterns_io
+from hopfieldphase.data.sweep_report import unconverged_points
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.sources import digest, make_patterns, resolve, suggest_betas
 from hopfieldphase.runs.specs import PatternSpec, SweepSpec
-from hopfieldphase.runs.sweeps import sweep_beta, unconverged_points
+from hopfieldphase.runs.sweeps import sweep_beta
 
 BETAS = "40:200:40"
 SPEC = SweepSpec(betas=BETAS, realizations=3, patterns={"M": 12, "d": 16})

@@ -1,0 +1,150 @@
+"""Every study by its name: the class of its options, and the function that measures."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopfieldphase.core.errors import InputError
+from hopfieldphase.runs.library import study_files
+from hopfieldphase.runs.specs import TomlSpec, nearest, read_toml
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hopfieldphase.runs.parallel import Progress
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where the parts of a study stand, as ``"module:name"`` below `hopfieldphase`.
+
+    The modules of one study have one name: `runs.NAME_spec` has its options, `runs.NAME` measures
+    (``NAME(spec)``) and writes (``compute_NAME``), `data.NAME` has ``NAME_summary`` and ``NAME_lines``,
+    `plotting.NAME` has ``plot_NAME``.
+    """
+
+    room: str
+    spec: str
+    own: str = ""
+
+    @property
+    def measure(self) -> str:
+        """From a resolved spec to labelled data."""
+        return self.own or f"runs.{self.room}:{self.room}"
+
+    @property
+    def compute(self) -> str:
+        """From a resolved spec to its result folder."""
+        return f"runs.{self.room}:compute_{self.room}"
+
+    @property
+    def summary(self) -> str:
+        """From labelled data to plain values."""
+        return f"data.{self.room}:{self.room}_summary"
+
+    @property
+    def lines(self) -> str:
+        """From plain values to words."""
+        return f"data.{self.room}:{self.room}_lines"
+
+    @property
+    def plot(self) -> str:
+        """From labelled data to the axes of a figure."""
+        return f"plotting.{self.room}:plot_{self.room}"
+
+
+STUDIES: dict[str, Study] = {
+    "sweep-beta": Study("sweep", "runs.specs:SweepSpec", "runs.sweeps:sweep_beta"),
+    "sweep-kappa": Study("sweep", "runs.kappa_spec:KappaSpec", "runs.kappa:sweep_kappa_tree"),
+    "branches": Study("branches", "runs.branch_spec:BranchSpec", "runs.branches:branches_tree"),
+    "branches-kappa": Study(
+        "load_branches", "runs.load_branch_spec:LoadBranchSpec", "runs.load_branches:load_branches_tree"
+    ),
+    "phase-diagram": Study("diagram", "runs.diagram_spec:DiagramSpec"),
+    "structure-beta": Study("structure", "runs.structure_spec:StructureSpec"),
+    "structure-kappa": Study("structure", "runs.structure_spec:LoadStructureSpec"),
+    "two-keys": Study("validation", "runs.validation_spec:TwoKeysSpec"),
+    "supports": Study("validation", "runs.validation_spec:SupportsSpec"),
+    "stability": Study("stability", "runs.stability_spec:StabilitySpec"),
+    "thermal": Study("thermal", "runs.thermal_spec:ThermalSpec"),
+    "order": Study("order", "runs.order_spec:OrderSpec"),
+    "large-d": Study("large_d", "runs.large_d_spec:LargeDSpec"),
+    "escape": Study("escape", "runs.escape_spec:EscapeSpec"),
+}
+
+
+def load(name: str) -> Any:
+    """What ``"module:name"`` stands for."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(f"hopfieldphase.{module}"), attribute)
+
+
+def read_spec(path: str | Path, *, reduced: bool = False) -> TomlSpec:
+    """The spec of a study file.
+
+    Parameters
+    ----------
+    path : path-like
+    reduced : bool
+        See `TomlSpec.from_toml`.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read, names no study or an unknown one, or holds an unknown key.
+    """
+    options = read_toml(path, reduced=reduced)
+    name, known = options.get("study"), tuple(STUDIES)
+    if name not in STUDIES:
+        what = "no study" if name is None else f"the unknown study {name!r}{nearest(name, known)}"
+        raise InputError(f"{path} names {what}: known are {', '.join(known)}")
+    return load(STUDIES[name].spec)(**options)
+
+
+def study(
+    source: str | Path | TomlSpec, *, reduced: bool = False, progress: "Progress | None" = None
+) -> "xr.Dataset | xr.DataTree":
+    """Run a study and return its labelled data, without writing anything.
+
+    Parameters
+    ----------
+    source : str, path-like or spec
+        The name of a study file that comes with the package (like "figure-2"), the path of another one, or
+        the options themselves.
+    reduced : bool
+        Take the quick setting of the file.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    xarray.Dataset or xarray.DataTree
+        `.hp.plot()` draws it, `.hp.summary()` says what it shows.
+
+    Raises
+    ------
+    InputError
+        If there is no such study, or its options are wrong.
+
+    Examples
+    --------
+    >>> import hopfieldphase as hp
+    >>> keys = hp.study("figure-16", reduced=True)
+    >>> float(abs(keys["coexistence"] / keys["formula"] - 1).max()) < 1e-13
+    True
+    """
+    if isinstance(source, TomlSpec):
+        spec = source
+    else:
+        known = study_files()
+        path = known.get(str(source), Path(source))
+        if not path.exists():
+            names = tuple(known)
+            raise InputError(
+                f"{source} is no file and no study of the package{nearest(source, names)}: "
+                f"known are {', '.join(names)}"
+            )
+        spec = read_spec(path, reduced=reduced)
+    measure = load(STUDIES[spec.study].measure)
+    return measure(spec) if progress is None else measure(spec, progress=progress)
