@@ -30,7 +30,6 @@ _LONGEST_MEMORY = 1e6  # steps over which roundings are taken to add up, at most
 _NEWTON_STEPS = 2
 _PROBE = 1e-4  # displacement of a measured rate, in units of the length over which Γ stays quadratic
 _PROBE_STEPS = 8
-_CUBIC_STEP = 1e-3  # of the same length: differences of ∇Γ lose half of the digits
 
 
 class Outcome(StrEnum):
@@ -139,7 +138,8 @@ class Descent:
         Distance at the onset, measured and predicted: how near to x* the path has come.
     seed, seed_linear : float
         What grows in the unstable modes, extrapolated back to t = 0: put there by the cubic terms of Γ at
-        order A², and what the start itself has in them (rounding, where u_soft is not among them).
+        order A², and what the start itself has in them (rounding, where u_soft is not among them). Where only
+        rounding seeds them, that of every later step adds to it, and growth sets in somewhat earlier.
     """
 
     step: float
@@ -316,10 +316,22 @@ def predicted_components(
 
 
 def cubic_coupling(point: FixedPoint) -> Array:
-    """c_i = u_i·∇³Γ(u_soft, u_soft) at x*, shape (d,), by central differences of ∇Γ."""
-    h = _CUBIC_STEP * point.length
-    ends = point.model.gradient(np.stack([point.x + h * point.soft, point.x - h * point.soft]), point.beta)
-    return (ends[0] + ends[1] - 2 * point.model.gradient(point.x, point.beta)) @ point.modes / h**2
+    """c_i = u_i·∇³Γ(u_soft, u_soft) at x*, shape (d,).
+
+    With a = β s Ξ u_soft, the response weights w = p^{2−α}/α on the support and ā = Σ w a / Σ w,
+    ∇³Γ(u_soft, u_soft) = −β s Ξᵀ (v − w Σv/Σw) with v = (2 − α) w² (a − ā)²/p: the derivative of J a along a.
+    """
+    model, beta, alpha = point.model, point.beta, point.model.alpha
+    p = np.asarray(model.weights(point.x, beta), dtype=np.float64)
+    support = p > 0
+    if np.isinf(alpha) or support.sum() == 1:
+        return np.zeros(model.d)
+    p, patterns = p[support], np.asarray(model.patterns, dtype=np.float64)[support]
+    w = p ** (2 - alpha) / alpha
+    share = w / w.sum()
+    a = beta * model.scale * (patterns @ point.soft)
+    bend = (2 - alpha) * w**2 * (a - share @ a) ** 2 / p
+    return -beta * model.scale * ((bend - share * bend.sum()) @ patterns) @ point.modes
 
 
 def second_order_seed(point: FixedPoint, step: float) -> Array:

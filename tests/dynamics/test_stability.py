@@ -163,15 +163,32 @@ def test_resonant_modes_have_a_finite_response():
     np.testing.assert_allclose(exact, beside, rtol=1e-3, atol=1e-3 * np.abs(exact).max())
 
 
-def test_the_softmax_coupling_is_a_third_cumulant():
-    point = point_of(1.0)
-    model, beta = point.model, point.beta
-    p = model.weights(point.x, beta)
-    soft = beta * model.overlaps(point.soft)
-    modes = beta * model.overlaps(point.modes.T)
-    soft, modes = soft - p @ soft, modes - (modes @ p)[:, None]
-    # ∇³(−log Σ exp βz) is minus the third cumulant of βz under the weights.
-    np.testing.assert_allclose(cubic_coupling(point), -(modes @ (p * soft**2)), rtol=1e-6, atol=1e-6)
+@pytest.mark.parametrize("alpha", [0.6, 1.0, 1.5, 1.8, 2.0, 2.5])
+def test_the_coupling_is_the_second_difference_of_the_gradient(alpha):
+    model = HopfieldModel(clustered(20, 16, seed=1), alpha=alpha)
+    beta = 20.0
+    point = find_fixed_point(model, model.scale * model.patterns.mean(axis=0), beta)
+    assert (model.weights(point.x, beta) > 0).sum() > 1
+    h = 1e-4 * point.length
+    states = point.x + h * np.array([[-1.0], [0.0], [1.0]]) * point.soft
+    support = model.weights(states, beta) > 0
+    assert (support == support[1]).all()
+    below, here, above = model.gradient(states, beta)
+    differences = (above + below - 2 * here) @ point.modes / h**2
+    # Rounding of the gradient, εβ|x|/h², and the next order in h.
+    noise = 1e-6 * (np.abs(differences).max() + beta / point.length)
+    np.testing.assert_allclose(cubic_coupling(point), differences, atol=noise)
+
+
+def test_modes_off_the_span_of_the_support_are_not_fed():
+    # α = 1.5: directions that no pattern of the support has, of curvature β, couple to nothing.
+    model = HopfieldModel(clustered(100, 64, clusters=4, delta=0.04, seed=1), alpha=1.5)
+    point = find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    free = np.abs(point.eigenvalues / 300.0 - 1) < 1e-9
+    size = (model.weights(point.x, 300.0) > 0).sum()
+    assert free.sum() == 64 - (size - 1)
+    coupling = np.abs(cubic_coupling(point))
+    assert coupling[free].max() < 1e-12 * coupling.max()
 
 
 @pytest.mark.parametrize("factor", [1.02, 1.1])
@@ -209,6 +226,18 @@ def test_rounding_seeds_the_growth_for_tiny_amplitudes(mixture):
     # A path that passes its unstable fixed point within rounding is not taken as converged.
     assert path.outcome is Outcome.DIVERGES
     assert path.distance.min() < 1e-15
+
+
+def test_modes_that_are_not_fed_grow_from_rounding():
+    # The unstable modes of this state lie off the span of its support: not even a larger A feeds them.
+    model = HopfieldModel(clustered(100, 64, clusters=4, delta=0.04, seed=2), alpha=1.5)
+    point = find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    path = descend(point, 1.02 * point.critical_step, amplitude=1e-4)
+    assert path.seed < path.seed_linear < 1e-15
+    assert path.onset is not None
+    assert path.onset_linear is not None
+    # Roundings of later steps add up to about ten times that of the start: ln 10 of 28 in the exponent.
+    assert 0.8 * path.onset_linear < path.onset <= path.onset_linear + 1
 
 
 def test_the_distance_decays_before_it_grows(mixture):
