@@ -301,16 +301,16 @@ def predicted_components(
         Infinite where the powers overflow.
     """
     rates = point.rates(step)
-    t = np.arange(iterations + 1)[:, None]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        powers = rates**t
+        powers = _powers(rates, iterations)
         components = powers * np.asarray(start)
         if order > 1:
-            soft = 1 - step * float(point.eigenvalues[0])
-            gap = rates - soft**2
+            soft = rates[:1] ** 2
+            gap = rates - soft
             apart = np.abs(gap) > SAME_RATE
-            forced = (powers - soft ** (2 * t)) / np.where(apart, gap, 1.0)
-            response = np.where(apart, forced, t * rates ** np.maximum(t - 1, 0))
+            response = (powers - _powers(soft, iterations)) / np.where(apart, gap, 1.0)
+            # Σ_s r_i^{t−1−s} r^{2s}, which is t r_i^{t−1} where both rates meet.
+            response[1:, ~apart] = np.arange(1, iterations + 1)[:, None] * powers[:-1, ~apart]
             components -= step / 2 * amplitude**2 * cubic_coupling(point) * response
     return np.where(np.isnan(components), np.inf, components)
 
@@ -369,6 +369,13 @@ def escape_radius(point: FixedPoint, step: float) -> float:
     """
     drive = step * point.beta
     return drive * point.model.state_scale / (drive - 2) if drive > 2 else np.inf
+
+
+def _powers(rates: Array, last: int) -> Array:
+    """r^t for t = 0 … last, shape (last + 1, …)."""
+    factors = np.broadcast_to(rates, (last + 1, rates.size)).copy()
+    factors[0] = 1.0
+    return np.multiply.accumulate(factors, axis=0)
 
 
 def _keeps_support(point: FixedPoint, amplitude: float) -> bool:
