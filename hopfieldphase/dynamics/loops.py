@@ -12,10 +12,11 @@ and Critical Phenomena).
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
@@ -53,6 +54,50 @@ class EffectiveAction:
     value: float
     source: Vector
     hessian: Matrix
+
+
+@dataclass(frozen=True)
+class QuarticWell:
+    """H(x) = x²/2 + c x³ + q x⁴ in one dimension, with c² < 4q/3: a convex well without symmetry.
+
+    Parameters
+    ----------
+    cubic, quartic : float
+        c and q.
+    """
+
+    cubic: float
+    quartic: float
+
+    def __post_init__(self) -> None:
+        if not 3 * self.cubic**2 < 4 * self.quartic < math.inf:
+            raise InputError(
+                f"cubic = {self.cubic:g}, quartic = {self.quartic:g}: the well is convex for 3 cubic^2 < "
+                "4 quartic only; use a smaller cubic or a larger quartic term"
+            )
+
+    def __call__(self, points: Any) -> Any:
+        """Energies, shape (n,), of points, shape (n, 1)."""
+        x = points[:, 0]
+        return x**2 / 2 + self.cubic * x**3 + self.quartic * x**4
+
+    def derivatives(self, x: float) -> tuple[float, float, float, float, float]:
+        """H and its first four derivatives at x."""
+        c, q = self.cubic, self.quartic
+        return (
+            x**2 / 2 + c * x**3 + q * x**4,
+            x + 3 * c * x**2 + 4 * q * x**3,
+            1 + 6 * c * x + 12 * q * x**2,
+            6 * c + 24 * q * x,
+            24 * q,
+        )
+
+    def state(self, tilt: float) -> float:
+        """The minimizer of H(x) − tilt x."""
+        reach = 1 + abs(tilt)
+        while self.derivatives(reach)[1] < tilt or self.derivatives(-reach)[1] > tilt:
+            reach *= 2
+        return cast(float, brentq(lambda x: self.derivatives(x)[1] - tilt, -reach, reach, xtol=1e-300))
 
 
 def grid_cumulants(energy: Energy, beta: float, center: Any, width: Any) -> Cumulants:
@@ -208,3 +253,70 @@ def fitted_order(betas: ArrayLike, remainders: ArrayLike) -> float:
     """The exponent a of remainders ~ β^{−a}, by least squares of their logarithms."""
     slope, _ = np.polyfit(np.log(np.asarray(betas)), np.log(np.abs(np.asarray(remainders))), 1)
     return -float(slope)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopExpansion:
+    """The effective action of a well at one field, exact and to each order of the loop expansion, over β.
+
+    Attributes
+    ----------
+    betas : array, shape (n,)
+    exact, tree, one_loop, two_loop : array, shape (n,)
+        Γ[φ], and its expansion up to and with that order.
+    fixed_source : array, shape (n,)
+        J·φ − W[J] = −log ∫ exp(−βH(x) + J·(x − φ)) dx at J = β∇H(φ). Less `tree` it is what the Laplace
+        approximation of W leaves, with the opposite sign.
+    coefficient, reducible : float
+        The two-loop coefficient Γ₂, and what the fixed source adds to it.
+    """
+
+    betas: Vector
+    exact: Vector
+    tree: Vector
+    one_loop: Vector
+    two_loop: Vector
+    fixed_source: Vector
+    coefficient: float
+    reducible: float
+
+
+def loop_expansion(well: QuarticWell, phi: float, betas: ArrayLike) -> LoopExpansion:
+    """Expand the effective action of a one-dimensional well and compare with its exact value.
+
+    Parameters
+    ----------
+    well : QuarticWell
+    phi : float
+        The field.
+    betas : array, shape (n,)
+        Inverse temperatures, large enough that the well is confined within 12 Gaussian deviations.
+
+    Raises
+    ------
+    InputError
+        Where β is too small for the integrals.
+
+    Notes
+    -----
+    Propositions D.2 and D.3 of the paper.
+    """
+    energy, gradient, hessian, third, fourth = well.derivatives(phi)
+    coefficient = two_loop(hessian, third, fourth)
+    betas = np.atleast_1d(np.asarray(betas, dtype=np.float64))
+    exact = [field_action(well, beta, [phi], gradient, hessian).value for beta in betas]
+    fixed = []
+    for beta in betas:
+        cumulants = grid_cumulants(well, beta, [phi], _REACH / math.sqrt(beta * hessian))
+        fixed.append(beta * gradient * phi - cumulants(np.array([beta * gradient]))[0])
+    first = np.array([one_loop(beta, energy, hessian) for beta in betas])
+    return LoopExpansion(
+        betas=betas,
+        exact=np.array(exact),
+        tree=betas * energy,
+        one_loop=first,
+        two_loop=first + coefficient / betas,
+        fixed_source=np.array(fixed),
+        coefficient=coefficient,
+        reducible=reducible_two_loop(hessian, third),
+    )

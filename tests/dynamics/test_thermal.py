@@ -179,6 +179,21 @@ def test_weights_are_a_distribution_in_the_order_of_the_scores(scores, alpha, be
     )
 
 
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 2.0), (1.3, 2.0), (2.0, 40.0), (0.8, 0.3)])
+def test_many_patterns_against_sampling(alpha, beta):
+    # Uniform points of the simplex are normalised exponential variables; weighted averages of 20,000.
+    rng = np.random.default_rng(1)
+    scores = 3 * rng.normal(size=100)
+    p = rng.exponential(size=(20_000, 100))
+    p /= p.sum(axis=1, keepdims=True)
+    w = tsallis.exp_alpha(-beta * (p @ (scores.max() - scores)), alpha) ** alpha
+    mean = w @ p / w.sum()
+    error = np.sqrt(w**2 @ (p - mean) ** 2) / w.sum()
+    deviations = (thermal_attention(scores, alpha, beta).weights - mean) / error
+    # Root mean square of 100 standardised deviations: 1 ± 0.07; five standard deviations are allowed.
+    assert abs(np.sqrt(np.mean(deviations**2)) - 1) < 0.35
+
+
 def test_no_limit_on_the_number_of_patterns():
     scores = np.random.default_rng(0).normal(size=20_000)
     found = thermal_attention(scores, 2.0, 50.0)

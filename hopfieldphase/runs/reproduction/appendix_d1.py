@@ -8,6 +8,7 @@ import numpy as np
 
 from hopfieldphase.dynamics.loops import (
     EffectiveAction,
+    QuarticWell,
     effective_action,
     field_action,
     fitted_order,
@@ -35,26 +36,19 @@ def _show(name: str) -> str:
     )
 
 
-def _well(points: Any) -> Any:
-    """H(x) = x²/2 + x³/10 + x⁴/4, a convex single well without symmetry."""
-    x = points[:, 0]
-    return x**2 / 2 + x**3 / 10 + x**4 / 4
-
-
-def _derivatives(x: float) -> tuple[float, float, float, float, float]:
-    """H and its four derivatives."""
-    return x**2 / 2 + x**3 / 10 + x**4 / 4, x + 0.3 * x**2 + x**3, 1 + 0.6 * x + 3 * x**2, 0.6 + 6 * x, 6.0
+WELL = QuarticWell(0.1, 0.25)
+"""A convex single well without symmetry."""
 
 
 @cache
 def _action(beta: float) -> EffectiveAction:
-    _, gradient, hessian, _, _ = _derivatives(PHI)
-    return field_action(_well, beta, [PHI], gradient, hessian)
+    _, gradient, hessian, _, _ = WELL.derivatives(PHI)
+    return field_action(WELL, beta, [PHI], gradient, hessian)
 
 
 def _remainders() -> Any:
     """Γ[φ] less its tree and one-loop terms, over BETAS."""
-    energy, _, hessian, _, _ = _derivatives(PHI)
+    energy, _, hessian, _, _ = WELL.derivatives(PHI)
     return np.array([_action(beta).value - one_loop(beta, energy, hessian) for beta in BETAS])
 
 
@@ -73,11 +67,8 @@ def saddle_point() -> Finding:
     """The distance of ⟨x⟩ from the maximizer of −βH + Jx at fixed J."""
     J, distances = 0.5, []
     for beta in BETAS:
-        x = 0.0
-        for _ in range(50):  # Newton on βH' = J
-            _, gradient, hessian, _, _ = _derivatives(x)
-            x -= (gradient - J / beta) / hessian
-        mean = grid_cumulants(_well, beta, [x], [12 / math.sqrt(beta)])(np.array([J]))[1]
+        x = WELL.state(J / beta)
+        mean = grid_cumulants(WELL, beta, [x], [12 / math.sqrt(beta)])(np.array([J]))[1]
         distances.append(abs(float(mean[0]) - x))
     order = fitted_order(BETAS, distances)
     return Finding(
@@ -92,7 +83,7 @@ def saddle_point() -> Finding:
     "d-one-loop",
     "Appendix D.1, Proposition D.2, Eq. (D.1)",
     r"$\Gamma[\varphi] = \beta H - \frac d2 \log 2\pi + \frac12 \log\det(\beta \nabla^2 H) + O(\beta^{-1})$.",
-    _show("d-one-loop"),
+    "hopfieldphase run sweeps/loops.toml",
 )
 def one_loop_order() -> Finding:
     """The order of what is left of the exact Γ."""
@@ -110,11 +101,11 @@ def one_loop_order() -> Finding:
     "d-two-loop",
     "Appendix D.1, Proposition D.2, Eq. (D.2)",
     r"The two-loop term is of order $\beta^{-1}$, the three-loop term of order $\beta^{-2}$.",
-    _show("d-two-loop"),
+    "hopfieldphase run sweeps/loops.toml",
 )
 def two_loop_order() -> Finding:
     """The coefficient of 1/β against the irreducible diagrams, and the order of what is left."""
-    _, _, hessian, third, fourth = _derivatives(PHI)
+    _, _, hessian, third, fourth = WELL.derivatives(PHI)
     theory = two_loop(hessian, third, fourth)
     remainders = _remainders()
     measured = _extrapolated(BETAS * remainders)
@@ -134,14 +125,14 @@ def two_loop_order() -> Finding:
     r"$\Gamma$ follows from the integral at the source $J = \beta \nabla H(\varphi)$, where the cubic "
     r"term, an odd "
     r"function, drops out.",
-    _show("d-two-loop-proof"),
+    "hopfieldphase run sweeps/loops.toml",
 )
 def two_loop_proof() -> Finding:
     """The coefficient of 1/β in −log ∫ exp(−βH + J·(x − φ)) with the source of the proof."""
-    energy, gradient, hessian, third, fourth = _derivatives(PHI)
+    energy, gradient, hessian, third, fourth = WELL.derivatives(PHI)
     values = []
     for beta in BETAS[-2:]:
-        cumulants = grid_cumulants(_well, beta, [PHI], [12 / math.sqrt(beta * hessian)])
+        cumulants = grid_cumulants(WELL, beta, [PHI], [12 / math.sqrt(beta * hessian)])
         log_value = cumulants(np.array([beta * gradient]))[0] - beta * gradient * PHI
         values.append(beta * (-log_value - one_loop(beta, energy, hessian)))
     measured, exact = _extrapolated(values), _extrapolated(BETAS * _remainders())
@@ -169,11 +160,11 @@ def two_loop_proof() -> Finding:
 )
 def breakdown() -> Finding:
     """Errors of one and two loops at high and low temperature."""
-    _, _, hessian, third, fourth = _derivatives(0.0)
+    _, _, hessian, third, fourth = WELL.derivatives(0.0)
     coefficient = two_loop(hessian, third, fourth)
     errors = {}
     for beta in (0.3, 100.0):
-        cumulants = grid_cumulants(_well, beta, [0.0], [12 / math.sqrt(beta)])
+        cumulants = grid_cumulants(WELL, beta, [0.0], [12 / math.sqrt(beta)])
         exact = effective_action(cumulants, [0.0]).value
         one = one_loop(beta, 0.0, hessian)
         errors[beta] = (abs(exact - one), abs(exact - one - coefficient / beta))
@@ -198,10 +189,10 @@ def breakdown() -> Finding:
 def laplace() -> Finding:
     """The coefficient of log β in W − β sup at a source βj."""
     x = PHI
-    energy, gradient, hessian, _, _ = _derivatives(x)
+    energy, gradient, hessian, _, _ = WELL.derivatives(x)
     rests = []
     for beta in BETAS:
-        cumulants = grid_cumulants(_well, beta, [x], [12 / math.sqrt(beta * hessian)])
+        cumulants = grid_cumulants(WELL, beta, [x], [12 / math.sqrt(beta * hessian)])
         rests.append(cumulants(np.array([beta * gradient]))[0] - beta * (gradient * x - energy))
     slope = float((rests[-1] - rests[-2]) / math.log(BETAS[-1] / BETAS[-2]))
     order = fitted_order(BETAS, np.array(rests) - math.log(2 * math.pi / hessian) / 2 + np.log(BETAS) / 2)
