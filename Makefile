@@ -6,15 +6,17 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench figures notebooks docs clean
 
 help:
-	@echo "make demo    a hysteresis loop of the modern Hopfield model: figure, dataset, summary"
-	@echo "make test    the tests"
-	@echo "make lint    style, import directions, types, packaging"
-	@echo "make bench   speed, side by side with other tools"
-	@echo "make docs    the documentation, in docs/_build/html"
-	@echo "make clean   remove everything that the above wrote, but for runs/"
+	@echo "make demo       a hysteresis loop of the modern Hopfield model: figure, dataset, summary"
+	@echo "make test       the tests"
+	@echo "make lint       style, import directions, types, packaging"
+	@echo "make bench      speed, side by side with other tools"
+	@echo "make figures    every figure, in figures/"
+	@echo "make notebooks  every notebook, run in its quick setting"
+	@echo "make docs       the documentation, in docs/_build/html"
+	@echo "make clean      remove everything that the above wrote, but for runs/"
 
 demo: $(VENV)/.run
 	@$(BIN)/hopfieldphase sweep beta --alpha 2
@@ -33,6 +35,12 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks
+
+figures: $(VENV)/.run
+	@$(BIN)/hopfieldphase figures all
+
+notebooks: $(VENV)/.dev
+	@HOPFIELDPHASE_REDUCED=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=600 -n 2 -q notebooks
 
 docs: $(VENV)/.dev
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

@@ -1,18 +1,24 @@
 """Sphinx configuration: warnings are errors (`make docs`)."""
 
 import re
+import shutil
+from pathlib import Path
 
 import hopfieldphase
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATED = Path(__file__).resolve().parent / "generated"
 
 project = "hopfieldphase"
 author = "The hopfieldphase developers"
 copyright = "2026, the hopfieldphase developers"
 version = release = hopfieldphase.__version__
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build"]
 default_role = "literal"
 myst_enable_extensions = ["dollarmath"]
+nb_execution_mode = "off"  # notebooks are committed with their outputs; CI runs them
 
 autodoc_typehints = "none"
 autosummary_generate = True
@@ -31,5 +37,14 @@ def keep_formulas(app, what, name, obj, options, lines):
         lines[number] = "".join(parts)
 
 
+def bring_notebooks(app):
+    """The notebooks, into the sources: Sphinx reads no page outside of them."""
+    target = GENERATED / "notebooks"
+    target.mkdir(parents=True, exist_ok=True)
+    for file in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copyfile(file, target / file.name)
+
+
 def setup(app):
+    app.connect("builder-inited", bring_notebooks)
     app.connect("autodoc-process-docstring", keep_formulas, priority=0)
