@@ -104,7 +104,9 @@ def thermal_tree(
         )
     }
     if alpha > 1:
-        exponent = normalisation_growth(alpha, scores.size) if scores.size > 1 else 0.0
+        # Ties at the maximum act as one vertex: what counts is the number of directions away from them.
+        away = int(np.sum(scores < np.max(scores)))
+        exponent = normalisation_growth(alpha, away + 1) if away else 0.0
         cold["growth"] = labelled((), exponent, r"zero-temperature exponent $a$, $C \sim \beta^a$")
     return measurement("thermal", TITLE, {"/": root, "/zero_temperature": xr.Dataset(cold)}, options)
 
@@ -117,8 +119,8 @@ def thermal_summary(tree: xr.DataTree) -> dict[str, Any]:
     dict
         `alpha`, `M`, `query`, `betas` (first and last); `best` (the best `pattern`, its `score`, the `gap` to
         the next and how many are `tied`); `ensembles`, one entry for each with its `name`, the `half_beta`
-        at which the best pattern holds half of the weight (None: not in the range; interpolated on the
-        grid), `top_weight`, `entropy` and `ipr` at the last β, and the `limit` of the top weight at β → ∞;
+        at which the best pattern comes to hold half of the weight (interpolated on the grid; the first β if
+        it does so there, None if never), `top_weight`, `entropy` and `ipr` at the last β, and the `limit` of the top weight at β → ∞;
         `concentrates`, whether the escort average over the simplex becomes a hard argmax; `growth` (`last`
         and `limit`; None for α ≤ 1); and `unconverged`, always empty.
     """
@@ -174,12 +176,14 @@ def thermal_lines(summary: Mapping[str, Any]) -> list[str]:
     ]
     for entry in summary["ensembles"]:
         half = "-" if entry["half_beta"] is None else f"{entry['half_beta']:.6g}"
+        half = f"<= {half}" if entry["half_beta"] == summary["betas"][0] else half
         lines.append(
             f"{entry['name']:<24} {half:<10} {entry['top_weight']:<10.6g} {entry['ipr']:<9.5g} "
             f"{entry['entropy']:<8.4g} {entry['limit']:.6g}"
         )
-    if alpha > 1:
-        away, bound = M - best["tied"], alpha / (alpha - 1)
+    away = M - best["tied"]
+    if alpha > 1 and away:
+        bound = alpha / (alpha - 1)
         verb, sign = ("becomes", "<=") if summary["concentrates"] else ("does not become", ">")
         lines += [
             "",
@@ -194,8 +198,10 @@ def thermal_lines(summary: Mapping[str, Any]) -> list[str]:
 def _crossing(betas: NDArray[np.float64], weights: NDArray[np.float64], level: float = 0.5) -> float | None:
     """Where a rising curve passes a level, linear in log β between the grid points."""
     above = np.flatnonzero(weights >= level)
-    if above.size == 0 or above[0] == 0:
+    if above.size == 0:
         return None
     k = int(above[0])
+    if k == 0:
+        return float(betas[0])
     share = (level - weights[k - 1]) / (weights[k] - weights[k - 1])
     return math.exp((1 - share) * math.log(betas[k - 1]) + share * math.log(betas[k]))

@@ -184,7 +184,7 @@ def zero_temperature_attention(scores: Vector, alpha: float = 1.0) -> Vector:
 
 
 def normalisation_growth(alpha: float, M: int) -> float:
-    r"""The exponent of C = ∫ρ^α ~ β^a over the simplex of M patterns as β → ∞, unique minimiser, α > 1.
+    r"""The exponent of C = ∫ρ^α ~ β^a over the simplex of M patterns as β → ∞, one of them best, α > 1.
 
     With k = 1/(α − 1), ρ falls like (β gap)^{−k} away from its vertex. Its integral over the M − 1 directions
     converges at the scale 1/β for M − 1 < k only, that of ρ^α for M − 1 < k + 1 only; beyond, they are

@@ -11,7 +11,12 @@ from hopfieldphase.core.entmax import weights
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data import store
 from hopfieldphase.data.thermal import Ensemble, thermal_lines, thermal_summary
-from hopfieldphase.dynamics.thermal import thermal_attention, vertex_attention
+from hopfieldphase.dynamics.thermal import (
+    local_growth,
+    normalisation_growth,
+    thermal_attention,
+    vertex_attention,
+)
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.folder import DATA, claim_folder
 from hopfieldphase.runs.sources import make_patterns
@@ -81,6 +86,23 @@ def test_half_weight_is_where_the_softmax_says():
     softmax, gibbs = thermal_summary(thermal(spec))["ensembles"]
     assert_allclose(softmax["half_beta"], 3 * math.log(4), rtol=1e-4)
     assert gibbs["half_beta"] > softmax["half_beta"]
+
+
+def test_ties_at_the_maximum_act_as_one_vertex():
+    # Two directions lead away from the edge between the best two patterns.
+    scores = np.array([1.0, 1.0, 0.2, 0.4])
+    growth = local_growth(scores, 1.2, 1e10)
+    assert_allclose(growth, normalisation_growth(1.2, 3), atol=1e-6)
+
+
+def test_no_contrast_without_gaps():
+    spec = ThermalSpec(
+        alpha=1.5, betas=(1.0, 10.0), query="mean", patterns=PatternSpec(generator="equicorrelated", M=4, d=8)
+    )
+    summary = thermal_summary(thermal(spec))
+    assert summary["best"]["tied"] == 4
+    assert summary["growth"]["limit"] == 0
+    assert not any("argmax" in line for line in thermal_lines(summary))
 
 
 def test_the_folder_reads_back(tmp_path):
