@@ -5,6 +5,7 @@ Source: arXiv:2610.17347, Appendices B.1 and B.3.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, DrawingArea
 from matplotlib.patches import Circle
 from matplotlib.text import Text
+from scipy.optimize import minimize_scalar
 
 from hopfieldphase.core.closed_forms import (
     potts_barrier,
@@ -159,27 +161,31 @@ def _draw_metastability(ax: Axes, M: int) -> None:
 def _draw_branches(middle: Axes, right: Axes, M: int) -> None:
     fold, equal, end = potts_spinodal(M, 1), potts_coexistence(M, 1), potts_instability(M, 1)
     model = HopfieldModel(np.eye(M), alpha=1, scale=1)
-    p = 1 - np.geomspace(1e-5, 1 - 1 / M - 1e-9, 600)
-    beta = np.array([potts_coupling(float(w), M, 1) for w in p])
-    turn = int(np.argmin(beta))
-    window = (3.0, 12.0)
-    uniform = np.linspace(*window, 200)
-    arms = (
-        ("retrieval", BLUE, "-", p[: turn + 1], beta[: turn + 1]),
-        ("unstable", "0.4", (0, (4, 2)), p[turn:], beta[turn:]),
-        ("uniform", RED, "-", np.full(200, 1 / M), uniform),
+    found: Any = minimize_scalar(
+        lambda p: potts_coupling(p, M, 1), bounds=(1 / M, 0.99), options={"xatol": 1e-10}
     )
-    for name, colour, line, weight, at in arms:
-        softest = np.array([_softest(model, w, b) for w, b in zip(weight, at, strict=True)])
-        for values, ax in ((weight, middle), (softest, right)):
-            stable = softest > -1e-9
-            for part, style_of in ((stable, line), (~stable, (0, (4, 2)))):
-                if np.any(part):
-                    ax.plot(
-                        np.where(part, at, np.nan), np.where(part, values, np.nan), color=colour,
-                        linestyle=style_of, linewidth=1.4 if style_of == "-" else 0.9, label=name,
-                    )  # fmt: skip
-    at_fold = float(p[turn])
+    at_fold = float(found.x)
+    window = (3.0, 12.0)
+    spread = 1 - np.geomspace(1e-5, 1 - at_fold, 300)
+    dashed = (0, (4, 2))
+    arms = (
+        ("retrieval", BLUE, "-", spread, None),
+        ("unstable", "0.4", dashed, np.linspace(at_fold, 1 / M + 1e-9, 300), None),
+        ("uniform", RED, "-.", np.full(50, 1 / M), np.linspace(window[0], end, 50)),
+        ("uniform, unstable", RED, dashed, np.full(50, 1 / M), np.linspace(end, window[1], 50)),
+    )
+    for name, colour, line, weights, betas in arms:
+        beta = np.array([potts_coupling(float(w), M, 1) for w in weights]) if betas is None else betas
+        softest = [_softest(model, w, b) for w, b in zip(weights, beta, strict=True)]
+        for values, ax in ((weights, middle), (softest, right)):
+            ax.plot(
+                beta,
+                values,
+                color=colour,
+                linestyle=line,
+                linewidth=0.9 if line == dashed else 1.4,
+                label=name,
+            )
     for ax, ends in ((middle, (at_fold, 1 / M)), (right, (0.0, 0.0))):
         ax.plot(fold, ends[0], "o", color=BLUE, zorder=5)
         ax.plot(end, ends[1], "s", color=RED, markerfacecolor="white", zorder=5)
