@@ -120,9 +120,9 @@ def thermal_summary(tree: xr.DataTree) -> dict[str, Any]:
         `alpha`, `M`, `query`, `betas` (first and last); `best` (the best `pattern`, its `score`, the `gap` to
         the next and how many are `tied`); `ensembles`, one entry for each with its `name`, the `half_beta`
         at which the best pattern comes to hold half of the weight (interpolated on the grid; the first β if
-        it does so there, None if never), `top_weight`, `entropy` and `ipr` at the last β, and the `limit` of the top weight at β → ∞;
-        `concentrates`, whether the escort average over the simplex becomes a hard argmax; `growth` (`last`
-        and `limit`; None for α ≤ 1); and `unconverged`, always empty.
+        it does so there, None if never), `top_weight`, `entropy` and `ipr` at the last β, and the `limit` of
+        the top weight at β → ∞; `concentrates`, whether the escort average over the simplex becomes a hard
+        argmax; `growth` (`last` and `limit`; None for α ≤ 1); and `unconverged`, always empty.
     """
     root, cold, alpha = tree.to_dataset(), tree["zero_temperature"].to_dataset(), tree.attrs["alpha"]
     scores = root["score"].values
