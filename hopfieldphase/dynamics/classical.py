@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
+from hopfieldphase.core.checks import whole_number
 from hopfieldphase.core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -153,7 +154,7 @@ def zero_temperature(x: ArrayLike, couplings: ArrayLike, seed: int = 0) -> Desce
 def noisy_query(pattern: ArrayLike, flipped: int, seed: int = 0) -> Spins:
     """The pattern with that many different spins flipped, chosen at random."""
     spins = check_spins("pattern", pattern, ndim=1).copy()
-    if not 0 <= flipped <= spins.size:
+    if whole_number("flipped", flipped, at_least=0) > spins.size:
         raise InputError(f"flipped = {flipped} is outside [0, {spins.size}]: flip at most every spin")
     spins[np.random.default_rng(seed).choice(spins.size, flipped, replace=False)] *= -1
     return spins

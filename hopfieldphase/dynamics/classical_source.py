@@ -74,13 +74,16 @@ def one_pattern_conjugate(phi: float, beta: float, d: int) -> float:
     edge = math.sqrt(d)
     phi = real_number("phi", phi, -edge, edge, ends="()")
 
-    def excess(h: float) -> float:
-        return one_pattern_gibbs(beta, d, h).overlap - phi
-
-    # ⟨z⟩ lies above √d tanh h − β√d-shift at most: |h| beyond artanh + β bounds the source.
-    reach = abs(math.atanh(phi / edge)) + beta + 1
-    source = float(root_scalar(excess, bracket=(-reach, reach), xtol=1e-15, rtol=1e-15).root)
-    return source * edge * phi - one_pattern_gibbs(beta, d, source).log_partition
+    # Without coupling ⟨z⟩ = √d tanh h, and ferromagnetic couplings only raise it (Griffiths): h lies between.
+    free = math.atanh(abs(phi) / edge)
+    found = root_scalar(
+        lambda h: one_pattern_gibbs(beta, d, h).overlap - abs(phi),
+        bracket=(-1e-9, free + 1e-9),
+        xtol=1e-15,
+        rtol=1e-15,
+    )
+    source = float(found.root)
+    return source * edge * abs(phi) - one_pattern_gibbs(beta, d, source).log_partition
 
 
 def selected_overlap(beta: float, d: int, source: float = 0.0) -> float:

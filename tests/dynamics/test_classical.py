@@ -265,6 +265,7 @@ def test_a_finite_system_selects_no_state_and_the_limits_do_not_commute():
         (lambda: is_frustrated([[0, math.nan], [math.nan, 0]]), "no finite numbers"),
         (lambda: spin_landscape(np.zeros((21, 21))), "listed up to d = 20"),
         (lambda: noisy_query([1, -1], 3), "outside \\[0, 2\\]"),
+        (lambda: noisy_query([1, -1], 0.5), "flipped = 0.5 is not a whole number"),
         (lambda: selected_overlap(1.5, 10, -0.1), "source = -0.1"),
         (lambda: one_pattern_conjugate(4.0, 1.5, 10), "phi = 4.0"),
         (lambda: one_pattern_gibbs(-1.0, 10), "beta = -1.0"),
