@@ -87,7 +87,7 @@ def one_pattern_conjugate(phi: float, beta: float, d: int) -> float:
 
 
 def selected_overlap(beta: float, d: int, source: float = 0.0) -> float:
-    """Overlap of the lowest minimum of β-free energy Γ_∞(q) − h √d q: q = √d tanh(βq/√d + h).
+    """Overlap of the lowest minimum of Γ_∞(q) − h √d q, which solves q = √d tanh(βq/√d + h).
 
     Parameters
     ----------
