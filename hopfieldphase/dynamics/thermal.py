@@ -137,7 +137,8 @@ def vertex_attention(
     total = float(np.sum(np.exp(logs)))
     density = np.exp(logs) / total
     log_partition = math.log(total) + math.log(base) / (1 - alpha)
-    log_normalisation = math.log(float(np.sum(density**alpha)))
+    # The best vertex has logs = 0: no sum of powers underflows.
+    log_normalisation = math.log(float(np.sum(np.exp(alpha * logs)))) - alpha * math.log(total)
     return ThermalAttention(tsallis.escort(density, alpha), log_normalisation, log_partition)
 
 

@@ -194,6 +194,16 @@ def test_many_patterns_against_sampling(alpha, beta):
     assert abs(np.sqrt(np.mean(deviations**2)) - 1) < 0.35
 
 
+@pytest.mark.parametrize("alpha", [0.01, 0.999, 1.0, 1.0000001, 1.5, 10.0, 1e6])
+@pytest.mark.parametrize("beta", [1e-300, 1e20, 1e300])
+def test_extreme_parameters(alpha, beta):
+    for average in (thermal_attention, vertex_attention):
+        found = average(SCORES, alpha, beta)
+        assert_allclose(np.sum(found.weights), 1, rtol=1e-12)
+        assert math.isfinite(found.log_partition)
+        assert math.isfinite(found.log_normalisation)
+
+
 def test_no_limit_on_the_number_of_patterns():
     scores = np.random.default_rng(0).normal(size=20_000)
     found = thermal_attention(scores, 2.0, 50.0)
