@@ -1,0 +1,64 @@
+"""Escape times as a labelled result: from a spec to its tree and its result folder."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from hopfieldphase.data.escape import EscapePoint, escape_summary, escape_tree
+from hopfieldphase.dynamics.backward import backward_time
+from hopfieldphase.dynamics.escape import escape_times, kramers_time
+from hopfieldphase.dynamics.escape_systems import facet_saddle, three_patterns
+from hopfieldphase.runs.escape_spec import EscapeSpec
+from hopfieldphase.runs.parallel import Progress
+from hopfieldphase.runs.results import Draw, write_result
+
+
+def escape(spec: EscapeSpec, *, progress: Progress | None = None) -> xr.DataTree:
+    """Simulate escapes at several temperatures, next to the law of Kramers and the backward equation.
+
+    Parameters
+    ----------
+    spec : EscapeSpec
+    progress : callable, optional
+        Called as ``progress(done, total)`` after every temperature of every system.
+
+    Returns
+    -------
+    xarray.DataTree
+        See `hopfieldphase.data.escape`.
+
+    Raises
+    ------
+    InputError
+        If a pattern has no minimum of its own at this coupling.
+    """
+    systems = [three_patterns(alpha, spec.coupling) for alpha in spec.alphas] + [facet_saddle(spec.facet)]
+    points: list[list[EscapePoint]] = []
+    total = len(systems) * len(spec.heights)
+    for system in systems:
+        points.append([])
+        for height in spec.heights:
+            temperature = system.height / height
+            # every simulation draws from a stream of its own
+            seed = spec.seed * total + sum(map(len, points))
+            found = escape_times(system.ways, temperature, walkers=spec.walkers, step=spec.step, seed=seed)
+            exact = backward_time(system.ways, temperature)
+            points[-1].append(EscapePoint(found, kramers_time(system.ways, temperature), exact))
+            if progress is not None:
+                progress(sum(map(len, points)), total)
+    return escape_tree(systems, spec.heights, points, spec.model_dump(exclude_none=True))
+
+
+def compute_escape(
+    spec: EscapeSpec,
+    path: Path,
+    *,
+    draw: Draw[xr.DataTree] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Simulate the escapes and write the result folder; return the content of `summary.json`."""
+    start = time.perf_counter()
+    tree = escape(spec, progress=progress)
+    return write_result(spec, path, escape_summary(tree), time.perf_counter() - start, tree, draw)
