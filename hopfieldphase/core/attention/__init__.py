@@ -1,0 +1,1 @@
+"""Attention maps beyond the Tsallis family, in one contract: see `contract.Attention`."""
