@@ -68,6 +68,7 @@ STUDIES: dict[str, Study] = {
     "supports": Study("validation", "runs.validation_spec:SupportsSpec"),
     "stability": Study("stability", "runs.stability_spec:StabilitySpec"),
     "thermal": Study("thermal", "runs.thermal_spec:ThermalSpec"),
+    "loops": Study("loops", "runs.loops_spec:LoopsSpec"),
     "order": Study("order", "runs.order_spec:OrderSpec"),
     "large-d": Study("large_d", "runs.large_d_spec:LargeDSpec"),
     "escape": Study("escape", "runs.escape_spec:EscapeSpec"),

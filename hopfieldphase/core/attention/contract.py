@@ -1,4 +1,4 @@
-"""The one contract of all attention maps: weights, Jacobian action, support, and what only some of them have."""
+"""The one contract of all attention maps: weights, Jacobian action, support, and what only some have."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -64,5 +64,6 @@ class Attention(ABC):
             Where there is none (`has_conjugate` is False).
         """
         raise InputError(
-            f"{self.name} attention is not the gradient of a convex function of the scores: it has no conjugate"
+            f"{self.name} attention is not the gradient of a convex function of its scores: "
+            "it has no conjugate"
         )
