@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from hopfieldphase.core.status import Status
     from hopfieldphase.core.tsallis import tsallis_entropy
     from hopfieldphase.data.branches import open
+    from hopfieldphase.dynamics.deformed import DeformedEnsemble
+    from hopfieldphase.dynamics.escape import escape_times, kramers_time
+    from hopfieldphase.dynamics.joint import joint_gibbs
+    from hopfieldphase.dynamics.sampling import Samples, sample
+    from hopfieldphase.dynamics.thermal import thermal_attention, vertex_attention
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import HopfieldModel
+    from hopfieldphase.phases.barriers import Barrier, barrier
     from hopfieldphase.phases.coexistence import coexistence, equilibrium
     from hopfieldphase.phases.load_coexistence import coexistence_kappa
     from hopfieldphase.phases.spinodals import spinodals
@@ -38,18 +44,22 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Barrier",
     "Branch",
     "BranchSet",
+    "DeformedEnsemble",
     "HopfieldModel",
     "HopfieldPhaseError",
     "InputError",
     "KappaSpec",
     "Piece",
     "Problem",
+    "Samples",
     "Solution",
     "SpecialPoint",
     "Status",
     "SweepSpec",
+    "barrier",
     "branches",
     "branches_kappa",
     "closed_forms",
@@ -59,32 +69,42 @@ __all__ = [
     "continue_curve",
     "entmax",
     "equilibrium",
+    "escape_times",
     "follow",
+    "joint_gibbs",
+    "kramers_time",
     "open",
     "patterns",
     "relax",
+    "sample",
     "spinodals",
     "study",
     "sweep_beta",
     "sweep_kappa",
     "sweep_kappa_tree",
+    "thermal_attention",
     "tsallis_entropy",
+    "vertex_attention",
     "weights",
 ]
 
 _HOMES = {
+    "Barrier": "hopfieldphase.phases.barriers",
     "Branch": "hopfieldphase.continuation.branch",
     "BranchSet": "hopfieldphase.continuation.branches",
+    "DeformedEnsemble": "hopfieldphase.dynamics.deformed",
     "HopfieldModel": "hopfieldphase.model",
     "HopfieldPhaseError": "hopfieldphase.core.errors",
     "InputError": "hopfieldphase.core.errors",
     "KappaSpec": "hopfieldphase.runs.kappa_spec",
     "Piece": "hopfieldphase.continuation.branch",
     "Problem": "hopfieldphase.continuation.equations",
+    "Samples": "hopfieldphase.dynamics.sampling",
     "Solution": "hopfieldphase.solvers.relaxation",
     "SpecialPoint": "hopfieldphase.continuation.branch",
     "Status": "hopfieldphase.core.status",
     "SweepSpec": "hopfieldphase.runs.specs",
+    "barrier": "hopfieldphase.phases.barriers",
     "branches": "hopfieldphase.runs.branches",
     "branches_kappa": "hopfieldphase.runs.load_branches",
     "coexistence": "hopfieldphase.phases.coexistence",
@@ -93,15 +113,21 @@ _HOMES = {
     "continue_curve": "hopfieldphase.continuation.arclength",
     "entmax": "hopfieldphase.kernels.maps",
     "equilibrium": "hopfieldphase.phases.coexistence",
+    "escape_times": "hopfieldphase.dynamics.escape",
     "follow": "hopfieldphase.continuation.branches",
+    "joint_gibbs": "hopfieldphase.dynamics.joint",
+    "kramers_time": "hopfieldphase.dynamics.escape",
     "open": "hopfieldphase.data.branches",
     "relax": "hopfieldphase.solvers.relaxation",
+    "sample": "hopfieldphase.dynamics.sampling",
     "spinodals": "hopfieldphase.phases.spinodals",
     "study": "hopfieldphase.runs.studies",
     "sweep_beta": "hopfieldphase.runs.sweeps",
     "sweep_kappa": "hopfieldphase.runs.kappa",
     "sweep_kappa_tree": "hopfieldphase.runs.kappa",
+    "thermal_attention": "hopfieldphase.dynamics.thermal",
     "tsallis_entropy": "hopfieldphase.core.tsallis",
+    "vertex_attention": "hopfieldphase.dynamics.thermal",
     "weights": "hopfieldphase.kernels.maps",
 }
 _MODULES = {
