@@ -1,6 +1,6 @@
 r"""Escape times as one tree, its summary, and that in words.
 
-The root has everything over (system, height), where `height` is ΔΓ/T; times are in units of 1/β. `inner` and
+`/times` has everything over (system, height), where `height` is ΔΓ/T; times are in units of 1/β. `inner` and
 `outer` are the law of Kramers with the Hessians of one side of a facet, without and with the tied patterns.
 """
 
@@ -69,7 +69,7 @@ def escape_tree(
         "exact": [[p.exact for p in row] for row in points],
     }
     first = [system.ways[0] for system in systems]
-    root = xr.Dataset(
+    times = xr.Dataset(
         {name: labelled(dims, np.array(table[name]) * betas[:, None], text) for name, text in _TIMES.items()}
         | {
             "escaped": labelled(dims, [[p.escapes.n_escaped for p in row] for row in points], "escapes"),
@@ -92,7 +92,7 @@ def escape_tree(
             "height": labelled("height", heights, r"barrier over temperature $\Delta\Gamma/T$"),
         },
     )
-    return measurement("escape", TITLE, {"/": root}, options)
+    return measurement("escape", TITLE, {"/": xr.Dataset(), "/times": times}, options)
 
 
 def escape_summary(tree: xr.DataTree) -> dict[str, Any]:
@@ -106,12 +106,12 @@ def escape_summary(tree: xr.DataTree) -> dict[str, Any]:
         `points` with `height`, `measured`, `error`, `kramers`, `inner`, `outer` and `exact` (units 1/β).
         `unconverged` names walkers that were given up.
     """
-    data = tree.to_dataset()
+    data = tree["times"].to_dataset()
     systems, failed = [], []
     for k in range(data.sizes["system"]):
         row = data.isel(system=k)
-        heights, times = row["height"].values, row["measured"].values
-        slope, error = _slope(heights, np.log(times), row["error"].values / times)
+        heights, measured = row["height"].values, row["measured"].values
+        slope, error = _slope(heights, np.log(measured), row["error"].values / measured)
         systems.append(
             {
                 "name": str(row["system"].item()),
@@ -122,7 +122,9 @@ def escape_summary(tree: xr.DataTree) -> dict[str, Any]:
                 "facet": bool(row["facet"]),
                 "slope": slope,
                 "slope_error": error,
-                "slope_exact": _slope(heights, np.log(row["exact"].values), row["error"].values / times)[0],
+                "slope_exact": _slope(heights, np.log(row["exact"].values), row["error"].values / measured)[
+                    0
+                ],
                 "points": [
                     {"height": float(row["height"][n])} | {name: float(row[name][n]) for name in _TIMES}
                     for n in range(row.sizes["height"])

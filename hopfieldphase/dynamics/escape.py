@@ -175,7 +175,7 @@ def escape_times(
 
     Notes
     -----
-    Heun's scheme with constant noise, of weak order two. At β dt = 0.2 escape times are 2 % too long (measured
+    Heun's scheme with constant noise, of weak order two. At β dt = 0.2 escape times are 2 % long (measured
     against `backward_time` at ΔΓ/T = 6), at 0.1 about 0.5 %; with Euler's scheme the flux over a saddle alone
     is off by |λ₋| dt/2.
     """

@@ -7,6 +7,7 @@ import numpy as np
 
 from hopfieldphase.core.checks import real_number
 from hopfieldphase.core.domain import tsallis_index
+from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.phases.barriers import Barrier, barrier
 from hopfieldphase.solvers.relaxation import relax
@@ -32,29 +33,35 @@ class EscapeSystem:
         return self.ways[0].height
 
 
-def three_patterns(alpha: float, coupling: float) -> EscapeSystem:
-    """Escape from one of three unit patterns at angles of 120°, over two equivalent saddles.
+def equidistant(count: int, alpha: float, coupling: float) -> EscapeSystem:
+    """Escape from one of two opposite unit patterns, or of three at 120°, over one or two equivalent saddles.
 
     Parameters
     ----------
+    count : {2, 3}
+        Number of patterns.
     alpha : float
         Tsallis index.
     coupling : float
-        K = b (1 − c) = 3b/2, large enough for each pattern to have a minimum of its own.
+        K = b (1 − c), large enough for each pattern to have a minimum of its own.
     """
+    if count not in (2, 3):
+        raise InputError(f"count = {count}: in the plane 2 or 3 patterns have one distance, give one of them")
     alpha = tsallis_index(alpha)
     coupling = real_number("coupling", coupling, 0, np.inf, ends="()")
-    angles = np.pi * np.array([1 / 2, 7 / 6, 11 / 6])
-    patterns = np.column_stack([np.cos(angles), np.sin(angles)])
-    return _system(f"alpha = {alpha:g}", HopfieldModel(patterns, alpha, 1.0), coupling / 1.5, (1, 2))
+    angles = np.pi * (1 / 2 + 2 * np.arange(count) / count)
+    model = HopfieldModel(np.column_stack([np.cos(angles), np.sin(angles)]), alpha, 1.0)
+    beta = coupling / (1 - np.cos(2 * np.pi / count))
+    return _system(f"alpha = {alpha:g}, {count} patterns", model, float(beta), range(1, count))
 
 
 def facet_saddle(mean: float) -> EscapeSystem:
     """Escape at α = 2 over a saddle on a facet of the support.
 
-    Two unit patterns (±√(1−m²), m) and a third one (0, −m), m < 1/√3, at b = 1/(2m²): their equal-weight pair
-    is the saddle between the two, and the third pattern ties with its threshold. Across the facet, whose normal
-    is orthogonal to the direction of descent, the second eigenvalue of the Hessian falls from β to β/3.
+    Two unit patterns (±√(1−m²), m) and a third one (0, −m), m < 1/√3, at b = 1/(2m²): their equal-weight
+    pair is the saddle between the two, and the third pattern ties with its threshold. Across the facet, whose
+    normal is orthogonal to the direction of descent, the second eigenvalue of the Hessian falls from β to
+    β/3.
 
     Parameters
     ----------

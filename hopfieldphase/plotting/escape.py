@@ -12,7 +12,7 @@ from hopfieldphase.plotting import style
 
 _LOOKS = (("#0072B2", "o"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"))
 _FACET = ("#D55E00", "^")
-_SIDES = {
+_SIDES: dict[str, tuple[Any, str]] = {
     "inner": ("--", r"one side of the facet, $H = \beta$"),
     "outer": (":", r"other side, $H = \beta/3$"),
 }
@@ -40,7 +40,7 @@ def plot_escape(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[
         times.legend(handles=_handles(tree), title=_caption(tree), loc="best")
         return times, ratios
     with style.style():
-        figure = style.new_figure(style.DOUBLE, 3.3)
+        figure = style.new_figure(style.DOUBLE, 3.4)
         times, ratios = figure.subplots(1, 2)
         _times(tree, times)
         _ratios(tree, ratios)
@@ -51,22 +51,22 @@ def plot_escape(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[
 
 
 def _times(tree: xr.DataTree, ax: Axes) -> None:
-    data = tree.to_dataset()
+    data = tree["times"].to_dataset()
     x = data["height"].values
     for k, (colour, marker) in _looks(data):
         row = data.isel(system=k)
-        ax.plot(x, row["kramers"], color=colour, linewidth=1.0)
+        ax.plot(x, row["kramers"].values, color=colour, linewidth=1.0)
         if row["facet"]:
             for name, (line, _) in _SIDES.items():
-                ax.plot(x, row[name], color=colour, linewidth=0.9, linestyle=line)
+                ax.plot(x, row[name].values, color=colour, linewidth=0.9, linestyle=line)
         hollow: dict[str, Any] = {"markerfacecolor": "none", "markeredgewidth": 1.1, "zorder": 4}
-        ax.plot(x, row["measured"], marker, color=colour, markersize=5.5, **hollow)
+        ax.plot(x, row["measured"].values, marker, color=colour, markersize=5.5, **hollow)
     ax.set_yscale("log")
     _finish(data, ax, r"mean escape time $\beta\tau$")
 
 
 def _ratios(tree: xr.DataTree, ax: Axes) -> None:
-    data = tree.to_dataset()
+    data = tree["times"].to_dataset()
     x = data["height"].values
     ax.axhspan(1 - _TOLERANCE, 1 + _TOLERANCE, color="0.92", zorder=0)
     ax.axhline(1, color=style.THEORY, linewidth=0.8, zorder=1)
@@ -74,13 +74,26 @@ def _ratios(tree: xr.DataTree, ax: Axes) -> None:
     for k, (colour, marker) in _looks(data):
         row = data.isel(system=k)
         at = x + (k - (data.sizes["system"] - 1) / 2) * spread
-        ax.plot(x, row["exact"] / row["kramers"], color=colour, linewidth=0.8, linestyle="-.", zorder=2)
+        ax.plot(
+            x, (row["exact"] / row["kramers"]).values, color=colour, linewidth=0.8, linestyle="-.", zorder=2
+        )
         if row["facet"]:
             for name, (line, _) in _SIDES.items():
-                ax.plot(x, row[name] / row["kramers"], color=colour, linewidth=0.9, linestyle=line, zorder=2)
-        bars: dict[str, Any] = {"yerr": row["error"] / row["kramers"], "capsize": 2, "elinewidth": 0.8}
+                ax.plot(
+                    x,
+                    (row[name] / row["kramers"]).values,
+                    color=colour,
+                    linewidth=0.9,
+                    linestyle=line,
+                    zorder=2,
+                )
+        bars: dict[str, Any] = {
+            "yerr": (row["error"] / row["kramers"]).values,
+            "capsize": 2,
+            "elinewidth": 0.8,
+        }
         ax.errorbar(
-            at, row["measured"] / row["kramers"], fmt=marker, color=colour, markeredgecolor="white",
+            at, (row["measured"] / row["kramers"]).values, fmt=marker, color=colour, markeredgecolor="white",
             markersize=5, zorder=4, **bars,
         )  # fmt: skip
     _finish(data, ax, r"escape time over Kramers' law")
@@ -95,7 +108,7 @@ def _finish(data: xr.Dataset, ax: Axes, label: str) -> None:
 
 
 def _handles(tree: xr.DataTree) -> list[Line2D]:
-    data = tree.to_dataset()
+    data = tree["times"].to_dataset()
     handles = []
     for k, (colour, marker) in _looks(data):
         row = data.isel(system=k)
@@ -110,7 +123,7 @@ def _handles(tree: xr.DataTree) -> list[Line2D]:
                 markersize=5,
                 linewidth=1.0,
                 label=rf"$\alpha = {float(row['alpha']):g}$, {where}",
-            )  # fmt: skip
+            )
         )
     facets = [colour for k, (colour, _) in _looks(data) if data["facet"][k]]
     for line, text in _SIDES.values():

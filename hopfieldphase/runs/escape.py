@@ -9,7 +9,7 @@ import xarray as xr
 from hopfieldphase.data.escape import EscapePoint, escape_summary, escape_tree
 from hopfieldphase.dynamics.backward import backward_time
 from hopfieldphase.dynamics.escape import escape_times, kramers_time
-from hopfieldphase.dynamics.escape_systems import facet_saddle, three_patterns
+from hopfieldphase.dynamics.escape_systems import equidistant, facet_saddle
 from hopfieldphase.runs.escape_spec import EscapeSpec
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.results import Draw, write_result
@@ -34,7 +34,9 @@ def escape(spec: EscapeSpec, *, progress: Progress | None = None) -> xr.DataTree
     InputError
         If a pattern has no minimum of its own at this coupling.
     """
-    systems = [three_patterns(alpha, spec.coupling) for alpha in spec.alphas] + [facet_saddle(spec.facet)]
+    pairs = zip(spec.counts, spec.alphas, strict=True)
+    systems = [equidistant(count, alpha, spec.coupling) for count, alpha in pairs]
+    systems.append(facet_saddle(spec.facet))
     points: list[list[EscapePoint]] = []
     total = len(systems) * len(spec.heights)
     for system in systems:

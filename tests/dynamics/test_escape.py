@@ -8,7 +8,7 @@ from hopfieldphase import HopfieldModel, patterns, relax
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.dynamics.backward import backward_time
 from hopfieldphase.dynamics.escape import escape_times, kramers_time, passage_planes
-from hopfieldphase.dynamics.escape_systems import facet_saddle, three_patterns
+from hopfieldphase.dynamics.escape_systems import equidistant, facet_saddle
 from hopfieldphase.phases.barriers import barrier
 from hopfieldphase.phases.saddles import SaddleStatus
 
@@ -80,7 +80,7 @@ def test_escape_times_are_exponential():
 
 
 def test_equivalent_saddles_add_up():
-    system = three_patterns(1.5, 6.0)
+    system = equidistant(3, 1.5, 6.0)
     temperature = system.height / 8
     both = kramers_time(system.ways, temperature)
     one = kramers_time(system.ways[:1], temperature)
@@ -92,7 +92,7 @@ def test_equivalent_saddles_add_up():
 
 @pytest.mark.parametrize("alpha", [1.0, 1.5])
 def test_three_patterns_approach_kramers(alpha):
-    system = three_patterns(alpha, 7.0)
+    system = equidistant(3, alpha, 7.0)
     ratios = []
     for height in (6.0, 9.0, 20.0):
         temperature = system.height / height
@@ -124,10 +124,13 @@ def test_off_the_facet_one_hessian_serves():
     assert found.time == found.inner == found.outer
 
 
+CASES = {"two": (2, 1.0), "three": (3, 1.5)}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["1.0", "1.5", "facet"])
+@pytest.mark.parametrize("name", ["two", "three", "facet"])
 def test_simulated_slope_and_prefactor(name):
-    system = facet_saddle(0.4) if name == "facet" else three_patterns(float(name), 6.0)
+    system = facet_saddle(0.4) if name == "facet" else equidistant(*CASES[name], 6.0)
     heights = np.array([5.5, 6.25, 7.0])
     means, kramers = [], []
     for seed, height in enumerate(heights):
@@ -179,5 +182,7 @@ def test_bad_input():
         escape_times([way], 0.1, step=2.0)
     with pytest.raises(InputError, match="d = 3"):
         backward_time([_two_patterns(2.0, 4.0, 3)], 0.1)
-    with pytest.raises(InputError, match="facet|mean"):
+    with pytest.raises(InputError, match="count = 4"):
+        equidistant(4, 1.0, 6.0)
+    with pytest.raises(InputError, match="mean"):
         facet_saddle(0.7)

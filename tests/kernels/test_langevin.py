@@ -64,8 +64,9 @@ def test_passage_is_the_plain_scheme(model):
     steps, way = first_passage(
         _generator(), kernel_problem(model), beta, temperature, start.copy(), step, normals, offsets, 10_000
     )
-    rng, x = _generator(), start
-    for n in range(1, 10_001):
+    rng, x, n = _generator(), start, 0
+    while True:
+        n += 1
         noise = np.sqrt(2 * temperature * step) * np.array([rng.standard_normal() for _ in x])
         drift = -model.gradient(x, beta)
         end = -model.gradient(x + drift * step + noise, beta)

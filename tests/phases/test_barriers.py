@@ -163,7 +163,7 @@ def test_bad_input():
     a, b = model.patterns[:2]
     with pytest.raises(InputError, match="same minimum"):
         barrier(model, a, a, 6.0)
-    with pytest.raises(InputError, match="end is no minimum.*relaxes to a state"):
+    with pytest.raises(InputError, match=r"end is no minimum.*relaxes to a state"):
         barrier(model, a, 0.9 * b, 6.0)
     with pytest.raises(InputError, match="kinks"):
         barrier(HopfieldModel(model.patterns, np.inf, 1.0), a, b, 6.0)
