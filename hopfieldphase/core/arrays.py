@@ -1,5 +1,6 @@
 """Arrays of any namespace that follows the array API standard: NumPy, PyTorch, CuPy, array-api-strict."""
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
@@ -45,6 +46,27 @@ def pattern_array(values: Array, name: str) -> tuple[Namespace, Array, DType]:
     if values.ndim == 0 or values.shape[-1] == 0:
         raise InputError(f"{name} has shape {tuple(values.shape)}: give M >= 1 patterns along the last axis")
     return xp, values, dtype
+
+
+def score_array(scores: Array) -> tuple[Namespace, Array, Array, DType]:
+    """Return namespace, scores in float64, the largest of each row (..., 1), and the dtype of results.
+
+    Raises
+    ------
+    InputError
+        As `pattern_array`, and if a row holds NaN or +∞, or nothing but −∞.
+    """
+    xp, z, dtype = pattern_array(scores, "scores")
+    top = xp.max(z, axis=-1, keepdims=True)
+    if not bool(xp.all(xp.isfinite(top))):
+        if bool(xp.any(xp.isnan(z))):
+            fault = "a NaN"
+        elif bool(xp.any(top == math.inf)):
+            fault = "an entry +inf"
+        else:
+            fault = "a row of nothing but -inf"
+        raise InputError(f"scores have {fault}: give finite overlaps, with -inf for absent patterns only")
+    return xp, z, top, dtype
 
 
 def distribution(p: Array, name: str) -> tuple[Namespace, Array, DType]:

@@ -11,9 +11,8 @@ import sys
 import numpy as np
 
 from hopfieldphase.core import entmax_roots as roots
-from hopfieldphase.core.arrays import Array, DType, Namespace, distribution, pattern_array
+from hopfieldphase.core.arrays import Array, Namespace, distribution, pattern_array, score_array
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
-from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.tsallis import tsallis_entropy
 
 # Scores of any magnitude: differences and weights may overflow or underflow, and mean what IEEE says.
@@ -61,7 +60,7 @@ def weights(scores: Array, alpha: float, beta: float = 1.0) -> Array:
     array([0.09  , 0.2447, 0.6652])
     """
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
-    xp, z, top, dtype = _scores(scores)
+    xp, z, top, dtype = score_array(scores)
     return xp.astype(_solve(xp, z, top, alpha, beta)[0], dtype)
 
 
@@ -97,7 +96,7 @@ def threshold(scores: Array, alpha: float, beta: float = 1.0) -> Array:
     Lemma F.1 of the paper.
     """
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
-    xp, z, top, dtype = _scores(scores)
+    xp, z, top, dtype = score_array(scores)
     return xp.astype(xp.squeeze(_solve(xp, z, top, alpha, beta)[1], axis=-1), dtype)
 
 
@@ -131,7 +130,7 @@ def conjugate(scores: Array, alpha: float, beta: float = 1.0) -> Array:
     The free energy is Γ_α(x) = β|x|²/2 − Ω*_α(β z) (Definition 3.2 and Proposition 3.2 of the paper).
     """
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
-    xp, z, top, dtype = _scores(scores)
+    xp, z, top, dtype = score_array(scores)
     p, _ = _solve(xp, z, top, alpha, beta)
     # Only patterns with weight count: an absent one would give 0·∞.
     below = xp.sum(xp.where(p > 0, xp.where(p > 0, z, top) - top, 0.0) * p, axis=-1)
@@ -262,23 +261,8 @@ def entmax(scores: Array, alpha: float) -> Array:
     return weights(scores, alpha, beta=1.0 if math.isinf(alpha) else alpha)
 
 
-def _scores(scores: Array) -> tuple[Namespace, Array, Array, DType]:
-    """Namespace, scores in float64, the largest of each row, and the dtype of the results."""
-    xp, z, dtype = pattern_array(scores, "scores")
-    top = xp.max(z, axis=-1, keepdims=True)
-    if not bool(xp.all(xp.isfinite(top))):
-        if bool(xp.any(xp.isnan(z))):
-            fault = "a NaN"
-        elif bool(xp.any(top == math.inf)):
-            fault = "an entry +inf"
-        else:
-            fault = "a row of nothing but -inf"
-        raise InputError(f"scores have {fault}: give finite overlaps, with -inf for absent patterns only")
-    return xp, z, top, dtype
-
-
 def _solve(xp: Namespace, z: Array, top: Array, alpha: float, beta: float) -> tuple[Array, Array]:
-    """Weights (..., M) and threshold (..., 1) of scores that `_scores` has checked."""
+    """Weights (..., M) and threshold (..., 1) of scores that `score_array` has checked."""
     if math.isinf(alpha):
         return roots.hardmax(xp, top - z), xp.full_like(top, math.nan)
     gaps = min(beta / alpha, sys.float_info.max) * (top - z)

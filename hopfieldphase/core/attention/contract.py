@@ -46,7 +46,7 @@ class Attention(ABC):
         return self.weights(scores) > 0
 
     def threshold(self, scores: Array) -> Array:
-        """Score above which weights are positive, shape (...).
+        """Score above which weights are positive, shape (...); −∞ where no weight vanishes.
 
         Raises
         ------
@@ -67,3 +67,35 @@ class Attention(ABC):
             f"{self.name} attention is not the gradient of a convex function of its scores: "
             "it has no conjugate"
         )
+
+    def regularizer(self, p: Array) -> Array:
+        """The function Ω(p) of which `conjugate` is the conjugate, shape (...), for weights (..., n).
+
+        Raises
+        ------
+        InputError
+            Where there is none (`has_conjugate` is False), or it is not known.
+        """
+        raise InputError(f"{self.name} attention has no regularizer in closed form")
+
+    def separation_margin(self, top: int = 1) -> float:
+        """Smallest gap between `top` equal scores and all others at which the others have no weight.
+
+        For `top` = 1 it is the separation margin of the Fenchel–Young loss, which vanishes from this gap on.
+
+        Parameters
+        ----------
+        top : int
+            How many scores are equal and largest.
+
+        Returns
+        -------
+        float
+            In the units of the scores; ∞ where no gap suffices.
+
+        Raises
+        ------
+        InputError
+            Where it is not known in closed form.
+        """
+        raise InputError(f"{self.name} attention has no separation margin in closed form")
