@@ -45,6 +45,15 @@ def bring_notebooks(app):
         shutil.copyfile(file, target / file.name)
 
 
+def fill_reproduction(app, docname, source):
+    """The table of claims, from the results that `hopfieldphase reproduce` wrote."""
+    if docname == "reproduction":
+        results = Path(app.srcdir, "reproduction.json")
+        app.env.note_dependency(str(results))
+        source[0] += report.to_markdown(report.read_report(results))
+
+
 def setup(app):
+    app.connect("source-read", fill_reproduction)
     app.connect("builder-inited", bring_notebooks)
     app.connect("autodoc-process-docstring", keep_formulas, priority=0)

@@ -76,3 +76,8 @@ def claim(name: str, section: str, statement: str, command: str) -> Callable[[Ca
 def verdict(holds: bool, otherwise: Verdict = Verdict.FAILS) -> Verdict:
     """`Verdict.HOLDS`, or another verdict."""
     return Verdict.HOLDS if holds else otherwise
+
+
+def small(value: float) -> str:
+    """A small number in words: its order of magnitude, or 0."""
+    return f"{value:.0e}" if value else "0"
