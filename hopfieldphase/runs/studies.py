@@ -71,6 +71,7 @@ STUDIES: dict[str, Study] = {
     "loops": Study("loops", "runs.loops_spec:LoopsSpec"),
     "order": Study("order", "runs.order_spec:OrderSpec"),
     "large-d": Study("large_d", "runs.large_d_spec:LargeDSpec"),
+    "barrier": Study("barrier", "runs.barrier_spec:BarrierSpec"),
     "escape": Study("escape", "runs.escape_spec:EscapeSpec"),
 }
 
