@@ -108,9 +108,9 @@ def barrier_summary(tree: xr.DataTree) -> dict[str, Any]:
     -------
     dict
         `coexistence`, for each M the `coupling`, the `height`, its `closed_form` and the `deviation`;
-        `pairs`, for each curve `alpha`, `third` (None without), the number of `points`, the largest number of
-        `saddles` on a path, and the largest `deviation` from the closed form; `unconverged`, saddles that were
-        not verified.
+        `pairs`, for each curve `alpha`, `third` (None without), the number of `points`, the largest number
+        of `saddles` on a path, and the largest `deviation` from the closed form; `unconverged`, saddles that
+        were not verified.
     """
     paths, pairs = tree["paths"].to_dataset(), tree["pairs"].to_dataset()
     coexistence = [

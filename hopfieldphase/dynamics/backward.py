@@ -13,8 +13,11 @@ from hopfieldphase.phases.barriers import Barrier
 
 # The grid reaches so many thermal widths √(T/β) beyond the stored patterns, ...
 _MARGIN = 6.0
-# ... and leaves out what lies higher than this above the minimum, in units of T.
+# ... and leaves out what lies higher than this above the minimum, in units of T; what lies as much below it
+# counts as left.
 _HIGHEST = 40.0
+# Largest |Γ_i − Γ_j|/T of neighbours: an absorbing one may lie far below.
+_STEEPEST = 200.0
 
 
 def backward_time(ways: Sequence[Barrier], temperature: float, *, points: int = 320) -> float:
@@ -60,20 +63,23 @@ def backward_time(ways: Sequence[Barrier], temperature: float, *, points: int = 
     axes = [np.arange(c - h * np.floor((c - a) / h), b, h) for a, b, c in zip(low, high, start, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     level = (model.free_energy(grid, beta) - first.minima[0].free_energy) / temperature
-    inside = ((grid @ normals.T) < offsets).all(axis=-1) & (level < _HIGHEST)
-    number = np.arange(inside.size).reshape(inside.shape)
-    rates, ends = [], []
+    reached = level < _HIGHEST
+    inside = reached & ((grid @ normals.T) < offsets).all(axis=-1) & (level > -_HIGHEST)
+    number = np.cumsum(inside).reshape(inside.shape) - 1
+    size = int(inside.sum())
+    # With τ = e^{Γ/2T} y the matrix is symmetric: −1 between neighbours, and on the diagonal the sum of
+    # e^{(Γ_i − Γ_j)/2T} over the neighbours j.
+    leaving, pairs = np.zeros(inside.shape), []
     for here, there in (np.s_[1:], np.s_[:-1]), (np.s_[:, 1:], np.s_[:, :-1]):
-        rates.append(np.exp(-(level[here] + level[there]) / 2).ravel())
-        ends.append(np.stack([number[here].ravel(), number[there].ravel()]))
-    between, (i, j) = np.concatenate(rates) * temperature / h**2, np.concatenate(ends, axis=1)
-    leaving = np.bincount(i, between, inside.size) + np.bincount(j, between, inside.size)
-    flow = sparse.coo_array((between, (i, j)), shape=(inside.size, inside.size)).tocsr()
-    flow = sparse.diags_array(leaving) - flow - flow.T
-    kept = np.flatnonzero(inside)
-    # τ = e^{Γ/2T} y makes the matrix symmetric and its entries comparable
-    root = np.exp(level.ravel()[kept] / 2)
-    scaled = sparse.diags_array(root) @ flow.tocsr()[kept][:, kept] @ sparse.diags_array(root)
-    times = root * spsolve(scaled.tocsc(), 1 / root)
-    nearest = ((grid.reshape(-1, 2)[kept] - start) ** 2).sum(axis=1).argmin()
-    return float(times[nearest])
+        edge = reached[here] & reached[there]
+        fall = np.clip(level[here] - level[there], -_STEEPEST, _STEEPEST)[edge] / 2
+        leaving[here][edge] += np.exp(fall)
+        leaving[there][edge] += np.exp(-fall)
+        both = inside[here] & inside[there]
+        pairs.append(np.stack([number[here][both], number[there][both]]))
+    i, j = np.concatenate(pairs, axis=1)
+    between = sparse.coo_array((np.ones(i.size), (i, j)), shape=(size, size))
+    matrix = sparse.diags_array(leaving[inside]) - between - between.T
+    height = level[inside] / 2
+    times = np.exp(height) * spsolve(matrix.tocsc(), np.exp(-height)) * h**2 / temperature
+    return float(times[((grid[inside] - start) ** 2).sum(axis=1).argmin()])

@@ -129,7 +129,7 @@ def kramers_time(ways: Sequence[Barrier], temperature: float) -> Kramers:
         inner, outer = one_sided_hessians(way.model, saddle.x, way.beta)
         flux = (_flux(inner), _flux(outer))
         rates += factor * np.array(
-            [_flux_over(inner, outer) / np.mean(well), flux[0] / well[0], flux[1] / well[1]]
+            [flux_over(inner, outer) / np.mean(well), flux[0] / well[0], flux[1] / well[1]]
         )
     return Kramers(*(float(1 / rate) for rate in rates))
 
@@ -248,8 +248,20 @@ def _flux(hessian: Matrix) -> float:
     return float(-np.linalg.eigvalsh(hessian)[0]) * _volume(hessian)
 
 
-def _flux_over(inner: Matrix, outer: Matrix) -> float:
-    """The flux over a saddle with these Hessians on both sides of a facet; NaN without a closed form."""
+def flux_over(inner: Matrix, outer: Matrix) -> float:
+    """The flux |λ₋|/√|det H| over a saddle with these Hessians on both sides of a facet.
+
+    Parameters
+    ----------
+    inner, outer : array, shape (d, d)
+        As `one_sided_hessians` gives them.
+
+    Returns
+    -------
+    float
+        The mean of both sides where the normal of the facet is orthogonal to the direction of descent, the
+        harmonic mean where it is parallel; NaN in between, and where several patterns tie.
+    """
     if inner is outer:
         return _flux(inner)
     jumps, normals = np.linalg.eigh(inner - outer)

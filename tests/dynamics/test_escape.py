@@ -7,7 +7,7 @@ from scipy.integrate import cumulative_trapezoid, trapezoid
 from hopfieldphase import HopfieldModel, patterns, relax
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.dynamics.backward import backward_time
-from hopfieldphase.dynamics.escape import escape_times, kramers_time, passage_planes
+from hopfieldphase.dynamics.escape import escape_times, flux_over, kramers_time, passage_planes
 from hopfieldphase.dynamics.escape_systems import equidistant, facet_saddle
 from hopfieldphase.phases.barriers import barrier
 from hopfieldphase.phases.saddles import SaddleStatus
@@ -116,6 +116,27 @@ def test_on_a_facet_kramers_needs_both_sides():
     assert exact == pytest.approx(found.time, rel=0.01)
     assert exact / found.inner == pytest.approx(0.732, abs=0.01)
     assert exact / found.outer == pytest.approx(1.268, abs=0.01)
+
+
+def test_minimum_on_a_facet():
+    # A pair of two patterns that a third one is about to enter, and a fourth pattern to escape to.
+    stored = np.array([[0.2, 0.6], [-0.2, 0.6], [0.0, -0.6], [1.5, -1.0]])
+    model, beta = HopfieldModel(stored, 2.0, 1.0), 1 / (0.6 * 1.2)
+    way = barrier(model, np.array([0.0, 0.6]), stored[3], beta)
+    assert [list(minimum.support) for minimum in way.minima] == [[0, 1], [3]]
+    found = kramers_time([way], way.height / 10)
+    assert 1.3 * found.inner < found.time < found.outer / 1.2
+    assert backward_time([way], way.height / 10) == pytest.approx(found.time, rel=0.01)
+
+
+def test_no_closed_form_where_the_facet_is_tilted():
+    inner = np.diag([-1.0, 1.0])
+    normal = np.array([0.6, 0.8])
+    assert np.isnan(flux_over(inner, inner - 0.5 * np.outer(normal, normal)))
+    along = flux_over(inner, np.diag([-4.0, 1.0]))
+    # |λ| /√|λ| on each side: the integrals 1/√|λ| add up
+    assert along == pytest.approx(2 / (1 + 1 / 2))
+    assert flux_over(inner, np.diag([-1.0, 0.25])) == pytest.approx((1 + 2) / 2)
 
 
 def test_off_the_facet_one_hessian_serves():
