@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 # Entries of a direction below this are zero, and a cosine this close to 1 is 1.
 _ALIGNED = 1e-6
-# Second singular value of a jump of the Hessian, relative to the first, below which it has rank one.
+# Other eigenvalues of a jump of the Hessian, relative to the first, below which it has rank one.
 _RANK_ONE = 1e-9
 
 
@@ -122,15 +122,15 @@ def kramers_time(ways: Sequence[Barrier], temperature: float) -> Kramers:
     first = ways[0]
     inner, outer = one_sided_hessians(first.model, first.minima[0].x, first.beta)
     well = (_volume(inner), _volume(outer))
+    one_facet = inner is outer or _normal(inner, outer) is not None
+    volume = float(np.mean(well)) if one_facet else np.nan
     rates = np.zeros(3)
     for way in ways:
         saddle = way.saddles[0]
         factor = np.exp(-(saddle.free_energy - way.minima[0].free_energy) / temperature) / (2 * np.pi)
         inner, outer = one_sided_hessians(way.model, saddle.x, way.beta)
         flux = (_flux(inner), _flux(outer))
-        rates += factor * np.array(
-            [flux_over(inner, outer) / np.mean(well), flux[0] / well[0], flux[1] / well[1]]
-        )
+        rates += factor * np.array([flux_over(inner, outer) / volume, flux[0] / well[0], flux[1] / well[1]])
     return Kramers(*(float(1 / rate) for rate in rates))
 
 
@@ -248,6 +248,15 @@ def _flux(hessian: Matrix) -> float:
     return float(-np.linalg.eigvalsh(hessian)[0]) * _volume(hessian)
 
 
+def _normal(inner: Matrix, outer: Matrix) -> Floats | None:
+    """Unit normal of the facet across which the Hessian jumps by κ n nᵀ; None where several facets meet."""
+    jumps, normals = np.linalg.eigh(inner - outer)
+    sizes = np.abs(jumps)
+    if (np.sort(sizes)[:-1] > _RANK_ONE * sizes.max()).any():
+        return None
+    return normals[:, np.argmax(sizes)]
+
+
 def flux_over(inner: Matrix, outer: Matrix) -> float:
     """The flux |λ₋|/√|det H| over a saddle with these Hessians on both sides of a facet.
 
@@ -264,11 +273,10 @@ def flux_over(inner: Matrix, outer: Matrix) -> float:
     """
     if inner is outer:
         return _flux(inner)
-    jumps, normals = np.linalg.eigh(inner - outer)
-    if np.sort(np.abs(jumps))[-2] > _RANK_ONE * np.abs(jumps).max():
+    normal = _normal(inner, outer)
+    if normal is None:
         return np.nan
-    descent = np.linalg.eigh(inner)[1][:, 0]
-    across = abs(float(normals[:, np.argmax(np.abs(jumps))] @ descent))
+    across = abs(float(normal @ np.linalg.eigh(inner)[1][:, 0]))
     fluxes = _flux(inner), _flux(outer)
     if across < _ALIGNED:
         return (fluxes[0] + fluxes[1]) / 2

@@ -133,6 +133,7 @@ def test_no_closed_form_where_the_facet_is_tilted():
     inner = np.diag([-1.0, 1.0])
     normal = np.array([0.6, 0.8])
     assert np.isnan(flux_over(inner, inner - 0.5 * np.outer(normal, normal)))
+    assert np.isnan(flux_over(inner, np.diag([-4.0, 0.5])))  # two facets
     along = flux_over(inner, np.diag([-4.0, 1.0]))
     # |λ| /√|λ| on each side: the integrals 1/√|λ| add up
     assert along == pytest.approx(2 / (1 + 1 / 2))
@@ -174,6 +175,16 @@ def test_escapes_depend_on_the_seed_alone():
     two = escape_times([way], way.height / 2, walkers=20, seed=5, threads=3)
     np.testing.assert_array_equal(one.times, two.times)
     assert len(set(one.times)) == 20
+
+
+def test_one_dimension():
+    model = HopfieldModel(np.array([[1.0], [-1.0]]), 2.0, 1.0)
+    line = barrier(model, model.patterns[0], model.patterns[1], 2.0)
+    plane = _two_patterns(2.0, 4.0)
+    assert kramers_time([line], 0.05).time == pytest.approx(kramers_time([plane], 0.05).time)
+    found = escape_times([line], line.height / 3, walkers=1000, step=0.2)
+    exact = _passage_in_one_dimension(line, line.height / 3)
+    assert abs(found.mean - exact) <= STANDARD_ERRORS * found.error + 2 * STEP_BIAS * exact
 
 
 def test_walkers_that_are_given_up_count_with_their_time():
