@@ -19,7 +19,7 @@ from hopfieldphase.phases.barriers import Barrier
 TITLE = "free-energy barriers between minima"
 
 _HEIGHT = r"barrier $\Delta\Gamma$"
-_CLOSED = r"closed form of $\Delta\Gamma$"
+_CLOSED = r"closed form of the barrier $\Delta\Gamma$"
 _KNOWN = ("verified", "facet")
 
 
@@ -68,7 +68,7 @@ def barrier_tree(
                 "energy": labelled(
                     dims,
                     [path.energies - path.energies[0] for path in found],
-                    r"$\Gamma - \Gamma_{\mathrm{start}}$",
+                    r"free energy along the path $\Gamma - \Gamma_{\mathrm{start}}$",
                 ),
                 "height": labelled("M", [path.height for path in found], _HEIGHT),
                 "closed_form": labelled("M", [exact for _, _, exact in paths], _CLOSED),

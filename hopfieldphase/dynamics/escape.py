@@ -115,7 +115,7 @@ def kramers_time(ways: Sequence[Barrier], temperature: float) -> Kramers:
     >>> keys = hp.HopfieldModel(hp.patterns.two_keys(-1.0, d=2), alpha=2.0, scale=1.0)
     >>> way = barrier(keys, keys.patterns[0], keys.patterns[1], beta=2.0)
     >>> round(way.height, 12), round(kramers_time([way], 0.05).time, 6)
-    (0.5, 69198.319884)
+    (0.5, 69198.183126)
     """
     temperature = real_number("temperature", temperature, 0, np.inf, ends="()")
     _check(ways)
