@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from hopfieldphase.core import entmax
 from hopfieldphase.core.arrays import Array, score_array
 from hopfieldphase.core.attention.contract import Attention
@@ -39,6 +37,7 @@ class Entmax(Attention):
 
     Examples
     --------
+    >>> import numpy as np
     >>> Entmax(1.5).weights(np.array([0.0, 0.0, 1.0])).round(4)
     array([0.1299, 0.1299, 0.7403])
     >>> Entmax(1.5).separation_margin(top=4)
@@ -59,7 +58,7 @@ class Entmax(Attention):
         return entmax.entmax(scores, self.alpha)
 
     def jacobian_action(self, scores: Array, direction: Array) -> Array:
-        """Product J(z) v with :math:`J = \\mathrm{diag}(s) - s s^T/\\sum s`, :math:`s = p^{2-\\alpha}`."""
+        r"""Product J(z) v with :math:`J = \mathrm{diag}(s) - s s^T/\sum s`, :math:`s = p^{2-\alpha}`."""
         # `entmax.jacobian_action` differentiates by αz.
         factor = 1.0 if math.isinf(self.alpha) else self.alpha
         return factor * entmax.jacobian_action(self.weights(scores), direction, self.alpha)
@@ -69,11 +68,11 @@ class Entmax(Attention):
 
         −∞ for α ≤ 1, where no weight vanishes; for α = ∞ the largest score below the top, −∞ if all are tied.
         """
-        if math.isinf(self.alpha):
-            xp, z, top, dtype = score_array(scores)
-            return xp.astype(xp.max(xp.where(z < top, z, -math.inf), axis=-1), dtype)
-        value = entmax.threshold(scores, self.alpha, self.alpha)
-        return value if self.alpha > 1 else value * 0 - math.inf
+        if 1 < self.alpha < math.inf:
+            return entmax.threshold(scores, self.alpha, self.alpha)
+        xp, z, top, dtype = score_array(scores)
+        left_out = z < top if math.isinf(self.alpha) else xp.zeros_like(z, dtype=xp.bool)
+        return xp.astype(xp.max(xp.where(left_out, z, -math.inf), axis=-1), dtype)
 
     def conjugate(self, scores: Array) -> Array:
         r""":math:`\Omega^*(z) = \max_{p \in \Delta} z \cdot p + H_\alpha(p)`, shape (...)."""
