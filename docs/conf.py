@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import hopfieldphase
+from hopfieldphase.runs.reproduction import report
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = Path(__file__).resolve().parent / "generated"

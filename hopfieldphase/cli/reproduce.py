@@ -96,10 +96,14 @@ def plain(text: str) -> str:
     """Formulas in words that a terminal knows: no dollar signs, no backslashes."""
 
     def formula(match: re.Match[str]) -> str:
-        inner = re.sub(r"\\(?:d|t)?frac\s*(\{[^{}]*\}|\\?\w)\s*(\{[^{}]*\}|\\?\w+)", r"\1/\2", match[1])
+        inner = re.sub(
+            r"\\[dt]?frac\s*(\{[^{}]*\}|\\[A-Za-z]+|\w)\s*(\{[^{}]*\}|\\[A-Za-z]+|\w)", r"\1/\2", match[1]
+        )
         inner = re.sub(r"\\sqrt\s*(\{[^{}]*\}|\w)", r"sqrt(\1)", inner)
         inner = re.sub(r"\\(?:mathrm|text|operatorname|mathcal|left|right|tilde|hat|bar)\b", "", inner)
-        inner = inner.replace(r"\cdot", "*").replace(r"\times", "x").replace(r"\le", "<=").replace(r"\ge", ">=")
+        inner = (
+            inner.replace(r"\cdot", "*").replace(r"\times", "x").replace(r"\le", "<=").replace(r"\ge", ">=")
+        )
         inner = re.sub(r"\\[,;!| ]", " ", inner).replace("\\", "")
         return re.sub(r"[{}]", "", inner)
 

@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from hopfieldphase.core.entmax import threshold, weights
 from hopfieldphase.core.patterns import clustered
 from hopfieldphase.core.status import Status
 from hopfieldphase.core.tsallis import effective_support, tsallis_entropy
+from hopfieldphase.runs.ranges import parse_grid
 from hopfieldphase.runs.reproduction import figures
 from hopfieldphase.runs.reproduction.record import Finding, Verdict, claim, small, verdict
 from hopfieldphase.runs.specs import PatternSpec, SweepSpec
@@ -69,9 +71,9 @@ def effective_support_slope() -> Finding:
     holds = least > 0 and right < 1e-3
     return Finding(
         verdict(holds and printed < 1e-3, Verdict.READING if holds else Verdict.FAILS),
-        rf"It rises strictly (the smallest slope found is {least:.2f}), but the derivative is $K_{{eff}}^\alpha$ (within "
-        rf"{small(right)}): the printed power belongs to $\sum p^\alpha$, not to $K_{{eff}}$, from which it differs by a "
-        rf"factor of up to {printed + 1:.0e}.",
+        f"It rises strictly (the smallest slope found is {least:.2f}), but the derivative is "
+        rf"$K_{{eff}}^\alpha$ (within {small(right)}): the printed power belongs to $\sum p^\alpha$, not to "
+        f"$K_{{eff}}$, from which it differs by a factor of up to {printed + 1:.0e}.",
         {"least_slope": least, "error": right, "printed_error": printed},
     )
 
@@ -96,8 +98,9 @@ def threshold_lemma() -> Finding:
         better = max(better, float(gain.max()))
     return Finding(
         verdict(error < 1e-9 and better < 0),
-        rf"At $\alpha = 1.25, 1.5, 2, 3$ the weights have this form within {small(error)} and their objective "
-        rf"$\beta z\cdot p + \Psi_\alpha(p)$ exceeds that of 10000 other weights each, by {-better:.1e} or more.",
+        rf"At $\alpha = 1.25, 1.5, 2, 3$ the weights have this form within {small(error)} and their "
+        r"objective $\beta z\cdot p + \Psi_\alpha(p)$ exceeds that of 10000 other weights each, by "
+        f"{-better:.1e} or more.",
         {"error": error, "closest": -better},
     )
 
@@ -116,8 +119,8 @@ def no_truncation() -> Finding:
     return Finding(
         verdict(min(least.values()) > 0 and cut > 0),
         rf"At $\beta$ = 20 and 200 random scores of 50 patterns the smallest weight is {least[0.3]:.0e}, "
-        rf"{least[0.7]:.0e} and {least[1.0]:.0e} at $\alpha$ = 0.3, 0.7 and 1, while at $\alpha$ = 1.1 at least {cut} "
-        "weights are zero.",
+        rf"{least[0.7]:.0e} and {least[1.0]:.0e} at $\alpha$ = 0.3, 0.7 and 1, while at $\alpha$ = 1.1 at "
+        f"least {cut} weights are zero.",
         {"least": min(least.values()), "zeros_above": float(cut)},
     )
 
@@ -138,8 +141,8 @@ def ipr_below_support() -> Finding:
         equal, total = equal + int((ratio > 1 - ROUNDING).sum()), total + ratio.size
     return Finding(
         verdict(largest <= 1 + ROUNDING),
-        rf"IPR $\le$ support at all {total} points of Figures 2 to 5; they are equal at {equal} of them, where the "
-        "weights are.",
+        rf"IPR $\le$ support at all {total} points of Figures 2 to 5; they are equal at {equal} of them, "
+        "where the weights are.",
         {"largest_ratio": largest, "equal": float(equal), "points": float(total)},
     )
 
@@ -153,23 +156,32 @@ def ipr_below_support() -> Finding:
 )
 def data_formula() -> Finding:
     """Both readings of the noise, judged by what Figure 2 reports."""
-    C = {noise: _cosine_in_cluster(noise) for noise in ("gaussian", "unit")}
+    C = {"gaussian": _cosine_in_cluster("gaussian"), "unit": _cosine_in_cluster("unit")}
     source = PatternSpec(generator="clustered", noise="unit")
-    unit = sweep_beta(SweepSpec(alpha=2.0, betas="20:400:20", realizations=10, patterns=source))
+    unit = sweep_beta(SweepSpec(alpha=2.0, betas=parse_grid("20:400:20"), realizations=10, patterns=source))
     count = int(unit["threshold_count"].values[..., 0].min())
-    last, overlap = float(unit["ipr"].values[..., -1].min()), float(unit["overlap_max"].values[..., -1].max()) * 64
+    last, overlap = (
+        float(unit["ipr"].values[..., -1].min()),
+        float(unit["overlap_max"].values[..., -1].max()) * 64,
+    )
     contradicts = count > 0 and last > 2
     return Finding(
         verdict(not contradicts, Verdict.READING),
-        rf"Two readings. With unit-norm $\eta$ and raw Gaussian noise the cosine in a cluster is {C['gaussian']:.3f}, "
-        rf"close to $(1-\delta)/(1-\delta+\delta d)$ = {0.96 / (0.96 + 0.04 * 64):.3f}: Figure 2 follows. With unit-norm "
-        rf"noise it is {C['unit']:.3f}, and nothing in Figure 2 does: $K_\Delta$ is {count} or more already at $\beta$ = "
-        rf"20, and at 400 the state is still a cluster mean (IPR {last:.1f} or more, $z_{{max}}$ at most {overlap:.3f}/d).",
-        {"cosine_gaussian": C["gaussian"], "cosine_unit": C["unit"], "count_unit": float(count), "ipr_unit": last},
+        r"Two readings. With unit-norm $\eta$ and raw Gaussian noise the cosine in a cluster is "
+        rf"{C['gaussian']:.3f}, close to $(1-\delta)/(1-\delta+\delta d)$ = "
+        f"{0.96 / (0.96 + 0.04 * 64):.3f}: Figure 2 follows. With unit-norm noise it is {C['unit']:.3f}, "
+        rf"and nothing in Figure 2 does: $K_\Delta$ is {count} or more already at $\beta$ = 20, and at 400 "
+        f"the state is still a cluster mean (IPR {last:.1f} or more, $z_{{max}}$ at most {overlap:.3f}/d).",
+        {
+            "cosine_gaussian": C["gaussian"],
+            "cosine_unit": C["unit"],
+            "count_unit": float(count),
+            "ipr_unit": last,
+        },
     )
 
 
-def _cosine_in_cluster(noise: str) -> float:
+def _cosine_in_cluster(noise: Literal["gaussian", "unit"]) -> float:
     """Mean cosine of two patterns of one cluster."""
     cosines = []
     for realization in range(figures.REALIZATIONS):
@@ -204,11 +216,11 @@ def descent_finds_minima() -> Finding:
     good = int((verified.status == Status.CONVERGED).sum())
     return Finding(
         verdict(not saddles.any()),
-        rf"Not without a look at the curvature: on realization 0 the descent as printed sits on a saddle at "
-        rf"{saddles.sum()} of {saddles.size} points ($\beta$ = {beta.min():g} to {beta.max():g} of the sweep up: "
-        f"the equal mixture of {min(support)} patterns after their symmetry has broken), with $\\Gamma$ up to "
-        f"{excess.max():.3f} too high; {good} of {saddles.size} points are verified minima when saddles are left along "
-        "their soft direction.",
+        "Not without a look at the curvature: on realization 0 the descent as printed sits on a saddle at "
+        rf"{saddles.sum()} of {saddles.size} points ($\beta$ = {beta.min():g} to {beta.max():g} of the "
+        f"sweep up: the equal mixture of {min(support)} patterns after their symmetry has broken), with "
+        rf"$\Gamma$ up to {excess.max():.3f} too high; {good} of {saddles.size} points are verified minima "
+        "when saddles are left along their soft direction.",
         {"saddles": float(saddles.sum()), "excess": float(excess.max()), "converged": float(stuck),
          "verified": float(good)},
     ) if saddles.any() else Finding(Verdict.HOLDS, "No point is a saddle.", {"saddles": 0.0})  # fmt: skip
@@ -226,8 +238,8 @@ def distinct_energies() -> Finding:
     distinct = 1 + int((np.diff(energies) > 1e-9).sum())
     return Finding(
         verdict(distinct == energies.size),
-        rf"The {energies.size} minima found at $\beta$ = 290 ($\alpha = 2$) have {distinct} different energies: every "
-        r"unit pattern that is stored exactly has $\Gamma = -\beta/2d$.",
+        rf"The {energies.size} minima found at $\beta$ = 290 ($\alpha = 2$) have {distinct} different "
+        r"energies: every unit pattern that is stored exactly has $\Gamma = -\beta/2d$.",
         {"minima": float(energies.size), "energies": float(distinct)},
     )
 
@@ -244,7 +256,8 @@ def sparse_at_least_one() -> Finding:
     sizes = [int((weights(z, alpha, 50.0) > 0).sum(axis=1).min()) for alpha in (1.5, 2.0, 5.0, math.inf)]
     return Finding(
         verdict(min(sizes) == 0, Verdict.READING),
-        f"The smallest support found is {min(sizes)}: weights that sum to one cannot all vanish, so $k \\ge 1$.",
+        rf"The smallest support found is {min(sizes)}: weights that sum to one cannot all vanish, so $k \ge "
+        "1$.",
         {"least": float(min(sizes))},
     )
 

@@ -64,9 +64,9 @@ def two_keys_spinodal() -> Finding:
     differences, exact = _worst(_two_keys(), "differences"), _worst(_two_keys(), "spinodal")
     return Finding(
         verdict(differences < 2 * TWO_KEYS and exact < ROUNDING),
-        rf"With the appendix's estimator, $h = 2\cdot10^{{-5}}$, the largest error is {differences:.2e} on these "
-        rf"rotations. It is the rounding of $\Gamma$ over $h^2$: the zero of the analytic $\lambda_{{\min}}$ agrees "
-        f"to {exact:.1e}.",
+        rf"With the appendix's estimator, $h = 2\cdot10^{{-5}}$, the largest error is {differences:.2e} on "
+        r"these rotations. It is the rounding of $\Gamma$ over $h^2$: the zero of the analytic "
+        rf"$\lambda_{{\min}}$ agrees to {exact:.1e}.",
         {"differences": differences, "analytic": exact},
     )
 
@@ -74,12 +74,17 @@ def two_keys_spinodal() -> Finding:
 @claim(
     "figure-17-spinodal",
     "Appendix G.4, Figure 17",
-    r"In 50 systems of 3 to 8 keys second differences vanish at $2/\lambda_{\max}(PGP)$ within $1.92\times10^{-6}$.",
+    r"In 50 systems of 3 to 8 keys second differences vanish at $2/\lambda_{\max}(PGP)$ within "
+    r"$1.92\times10^{-6}$.",
     "hopfieldphase validate g4-supports-differences",
 )
 def supports_spinodal() -> Finding:
     """The same for uniform states on k keys."""
-    differences, exact, n = _worst(_supports(), "differences"), _worst(_supports(), "spinodal"), len(_supports())
+    differences, exact, n = (
+        _worst(_supports(), "differences"),
+        _worst(_supports(), "spinodal"),
+        len(_supports()),
+    )
     return Finding(
         verdict(n == 50 and differences < 2 * SUPPORTS and exact < ROUNDING),
         f"The largest error in {n} systems is {differences:.2e} with the appendix's estimator along the soft "
@@ -103,10 +108,10 @@ def normalisation() -> Finding:
     exact = max(_worst(scaled, "spinodal"), _worst(supports, "spinodal"))
     return Finding(
         verdict(max(errors) > SUPPORTS / 3, Verdict.READING),
-        rf"Both normalisations are printed. $\beta = 2/(1-\varepsilon)$ is right for $G = k_\mu\cdot k_\nu$; with $1/d$ "
-        rf"it is {ratio:.0f} times larger ($d$ = {DIMENSION}). The formulas hold in both (within {small(exact)}), but the "
-        rf"reported errors belong to the unit scale: with $1/\sqrt d$ they are {shrink[0]:.0f} and {shrink[1]:.0f} times "
-        f"smaller, {errors[0]:.1e} and {errors[1]:.1e}.",
+        r"Both normalisations are printed. $\beta = 2/(1-\varepsilon)$ is right for $G = k_\mu\cdot "
+        rf"k_\nu$; with $1/d$ it is {ratio:.0f} times larger ($d$ = {DIMENSION}). The formulas hold in both "
+        rf"(within {small(exact)}), but the reported errors belong to the unit scale: with $1/\sqrt d$ they "
+        f"are {shrink[0]:.0f} and {shrink[1]:.0f} times smaller, {errors[0]:.1e} and {errors[1]:.1e}.",
         {"ratio": ratio, "two_keys": errors[0], "supports": errors[1], "analytic": exact},
     )
 
@@ -153,8 +158,9 @@ def transitions() -> Finding:
             sizes.add(len(above.support) < k)
     return Finding(
         verdict(kept < 1e-3 and moved > 0.05 and sizes == {True}),
-        rf"0.1 % below the formula a slightly disturbed uniform state relaxes back (within {small(kept)} of its length, "
-        rf"15 systems); 0.1 % above it moves by {moved:.2f} or more and its support shrinks: a jump.",
+        f"0.1 % below the formula a slightly disturbed uniform state relaxes back (within {small(kept)} of "
+        f"its length, 15 systems); 0.1 % above it moves by {moved:.2f} or more and its support shrinks: a "
+        "jump.",
         {"below": kept, "above": moved},
     )
 

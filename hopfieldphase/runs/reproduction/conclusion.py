@@ -16,21 +16,24 @@ from hopfieldphase.solvers import relax
     "hopfieldphase branches beta --alpha 2 --at 200 --top all",
 )
 def support_change() -> Finding:
-    """Ends of branches by what happens first: a pattern enters, or the curvature vanishes at fixed support."""
+    """Ends of branches: a pattern enters, or the curvature vanishes at fixed support."""
     ends = [end for branch in figures.sparse_branches(200.0) for end in branch.ends if end.is_jump]
     spinodals = sum(end.kind is PointKind.SPINODAL for end in ends)
-    changed = sum(bool(end.state and end.landing and end.state.support != end.landing.support) for end in ends)
+    changed = sum(
+        bool(end.state and end.landing and end.state.support != end.landing.support) for end in ends
+    )
     return Finding(
         verdict(spinodals == 0, Verdict.READING),
-        rf"The support changes at {changed} of {len(ends)} jumps, but it is the cause in {len(ends) - spinodals} only "
-        rf"(ends of branches found at $\beta$ = 200): at the other {spinodals} the curvature vanishes first, at fixed support.",
+        f"The support changes at {changed} of {len(ends)} jumps, but it is the cause in "
+        rf"{len(ends) - spinodals} only (ends of branches found at $\beta$ = 200): at the other {spinodals} "
+        "the curvature vanishes first, at fixed support.",
         {"ends": float(len(ends)), "spinodals": float(spinodals)},
     )
 
 
 @claim(
     "conclusion-softmax",
-    "Section 6",
+    "Section 6, and Remark 5.1",
     "The softmax regime evolves smoothly, without hysteresis, as a mixture of all patterns.",
     "hopfieldphase run sweeps/softmax-loop.toml",
 )
@@ -42,8 +45,9 @@ def softmax_smooth() -> Finding:
     mixed = float(inside["ipr"].values.min())
     return Finding(
         verdict(jumps[1] == 0, Verdict.SCANNED if jumps[0] == 0 else Verdict.FAILS),
-        rf"Up to $\beta$ = 400 there are {jumps[0]} jumps and the IPR stays above {mixed:.0f} of 100. Up to 1000 the ten "
-        rf"realizations jump {jumps[1]} times, and end with one pattern retrieved (IPR at most {last:.2f}).",
+        rf"Up to $\beta$ = 400 there are {jumps[0]} jumps and the IPR stays above {mixed:.0f} of 100. Up to "
+        f"1000 the ten realizations jump {jumps[1]} times, and end with one pattern retrieved (IPR at most "
+        f"{last:.2f}).",
         {"jumps_inside": float(jumps[0]), "jumps_beyond": float(jumps[1]), "last_ipr": last},
     )
 
@@ -60,9 +64,9 @@ def support_efficient() -> Finding:
     middle = sparse[..., sparse.shape[-1] // 2]
     return Finding(
         verdict(sparse.max() < dense.min()),
-        rf"On the same patterns the sparse states use {sparse.min()} to {sparse.max()} of 100 patterns ({middle.mean():.1f} "
-        rf"on average at $\beta$ = 210), the dense ones all {dense.min()}. What this costs when many values count is "
-        "measured with Appendix G.3.",
+        f"On the same patterns the sparse states use {sparse.min()} to {sparse.max()} of 100 patterns "
+        rf"({middle.mean():.1f} on average at $\beta$ = 210), the dense ones all {dense.min()}. What this "
+        "costs when many values count is measured with Appendix G.3.",
         {"most": float(sparse.max()), "middle": float(middle.mean()), "dense": float(dense.min())},
     )
 
@@ -70,7 +74,8 @@ def support_efficient() -> Finding:
 @claim(
     "implication-path",
     "Section 6, second implication",
-    r"In the sparse case raising and lowering $\beta$ select different memories; the outcome depends on the query.",
+    r"In the sparse case raising and lowering $\beta$ select different memories; the outcome depends on "
+    "the query.",
     "hopfieldphase run sweeps/figure-2.toml",
 )
 def path_dependence() -> Finding:
@@ -83,7 +88,8 @@ def path_dependence() -> Finding:
     return Finding(
         verdict(differ > 0 and len(ends) > 1),
         rf"At $\beta$ = {beta:g} the two sweeps hold different states in {differ} of {figures.REALIZATIONS} "
-        rf"realizations, and the 100 patterns of realization 0, taken as queries, end in {len(ends)} different states.",
+        f"realizations, and the 100 patterns of realization 0, taken as queries, end in {len(ends)} "
+        "different states.",
         {"realizations": float(differ), "outcomes": float(len(ends))},
     )
 
@@ -91,8 +97,8 @@ def path_dependence() -> Finding:
 @claim(
     "implication-temperature",
     "Section 6, third implication",
-    r"Raising $\beta$ strengthens $z_{max}$: sparse attention saturates at one memory, dense attention sharpens with "
-    "full support.",
+    r"Raising $\beta$ strengthens $z_{max}$: sparse attention saturates at one memory, dense attention "
+    "sharpens with full support.",
     "hopfieldphase run sweeps/figure-3.toml",
 )
 def temperature() -> Finding:
@@ -108,17 +114,18 @@ def temperature() -> Finding:
     full = bool((figures.sweep_of(3)["support_size"].values == 100).all())
     return Finding(
         verdict(min(gain.values()) > 1 and full),
-        rf"From $\beta$ = 20 to 400 the mean $z_{{max}}$ grows by a factor {gain[2]:.2f} (sparse, to 1/d) and "
-        rf"{gain[3]:.2f} (dense, all 100 patterns in the support). It is no law for a single sparse state: {smooth} of "
-        rf"the {falls.size} steps of the sweeps lower it without a jump.",
+        rf"From $\beta$ = 20 to 400 the mean $z_{{max}}$ grows by a factor {gain[2]:.2f} (sparse, to 1/d) "
+        f"and {gain[3]:.2f} (dense, all 100 patterns in the support). It is no law for a single sparse "
+        f"state: {smooth} of the {falls.size} steps of the sweeps lower it without a jump.",
         {"sparse_gain": gain[2], "dense_gain": gain[3], "falling_steps": float(smooth)},
     )
 
 
 @claim(
     "glassy-regime",
-    "Section 1",
-    "Retrieval has a glassy regime of competing metastable states and a regime of stable, target-aligned retrieval.",
+    "Section 1, contributions",
+    "Retrieval has a glassy regime of competing metastable states and a regime of stable, target-aligned "
+    "retrieval.",
     "hopfieldphase branches beta --alpha 2 --at 200 --top all",
 )
 def glassy_regime() -> Finding:
@@ -133,7 +140,7 @@ def glassy_regime() -> Finding:
         verdict(counts[last] == (100, 100) and 20 < most < last and mixed[most] > 10),
         r"Minima found at $\beta$ = " + ", ".join(f"{beta:g}" for beta in counts) + ": "
         + ", ".join(str(total) for total, _ in counts.values())
-        + rf". Mixtures are most at {most:g} ({mixed[most]}); at {last:g} the minima are the {counts[last][1]} stored "
+        + rf". Most mixtures at {most:g} ({mixed[most]}); at {last:g} there are the {counts[last][1]} stored "
         "patterns and nothing else.",
         {"mixtures": float(mixed[most]), "most_at": most, "stored": float(counts[last][1])},
     )  # fmt: skip

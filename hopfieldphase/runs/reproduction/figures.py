@@ -34,22 +34,22 @@ def _figure(number: int) -> xr.DataTree:
 
 def sweep_of(number: int) -> xr.Dataset:
     """The sweep of panels (a) and (b): dimensions (realization, direction, beta or kappa)."""
-    return _figure(number)[SWEEP].to_dataset(inherit=False)
+    return _figure(number).children[SWEEP].to_dataset(inherit=False)
 
 
 def followed(number: int) -> xr.Dataset:
     """What warm starts find from the top branches at the reference, panels (c) and (d)."""
-    return _figure(number)[CONTINUED].to_dataset(inherit=False)
+    return _figure(number).children[CONTINUED].to_dataset(inherit=False)
 
 
 def branch_table(number: int, group: str) -> xr.Dataset:
     """A table of the exact branches behind panels (c) and (d)."""
-    return _figure(number)[BRANCHES][group].to_dataset(inherit=False)
+    return _figure(number).children[BRANCHES].children[group].to_dataset(inherit=False)
 
 
 def facts(number: int) -> dict[str, Any]:
     """The attributes of the search for branches: `n_states` and more."""
-    return dict(_figure(number)[BRANCHES].attrs)
+    return {str(name): value for name, value in _figure(number).children[BRANCHES].attrs.items()}
 
 
 @cache

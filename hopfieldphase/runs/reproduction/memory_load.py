@@ -16,8 +16,8 @@ STORED = 1 / 48
 @claim(
     "figure-4a-hysteresis",
     "Section 5.2, Figure 4(a)",
-    r"The sweeps up and down in $\kappa$ do not coincide: there is a hysteresis window, with transitions of first "
-    "order.",
+    r"The sweeps up and down in $\kappa$ do not coincide: there is a hysteresis window, with transitions "
+    "of first order.",
     SHOW,
 )
 def hysteresis() -> Finding:
@@ -27,8 +27,8 @@ def hysteresis() -> Finding:
     count, jumps = int(differ.any(axis=1).sum()), sweep["jumped"].values.sum(axis=(1, 2))
     return Finding(
         verdict(count == len(differ) and jumps.min() > 0),
-        f"In {count} of {len(differ)} realizations the two directions hold different states somewhere, and each "
-        f"has steps with a jump ({jumps.min()} to {jumps.max()} of {2 * (differ.shape[1] - 1)}).",
+        f"In {count} of {len(differ)} realizations the two directions hold different states somewhere, and "
+        f"each has steps with a jump ({jumps.min()} to {jumps.max()} of {2 * (differ.shape[1] - 1)}).",
         {"realizations": float(count), "fewest_jumps": float(jumps.min()), "most_jumps": float(jumps.max())},
     )
 
@@ -45,8 +45,9 @@ def window() -> Finding:
     low, high = (int(column.sum()) for column in (differ[:, 0], differ[:, -1]))
     return Finding(
         verdict(low == high == 0, Verdict.READING),
-        f"The range has no end at which the sweeps meet: they still differ in {low} of {len(differ)} realizations at "
-        rf"$\kappa$ = 0.06 and in {high} at 0.19. It shows many states together throughout, not a window.",
+        f"The range has no end at which the sweeps meet: they still differ in {low} of {len(differ)} "
+        rf"realizations at $\kappa$ = 0.06 and in {high} at 0.19. It shows many states together throughout, "
+        "not a window.",
         {"open_below": float(low), "open_above": float(high)},
     )
 
@@ -67,12 +68,14 @@ def overlap_decreases() -> Finding:
     lowest = [kappa[row.argmin()] for row in mean]
     return Finding(
         verdict(all(falls) and max(back) < MONOTONE),
-        rf"The mean goes from {mean[UP, 0]:.4f} to {mean[UP, -1]:.4f} (up) and from {mean[DOWN, 0]:.4f} to "
-        rf"{mean[DOWN, -1]:.4f} (down), with its lowest value at $\kappa$ = {lowest[UP]:g} and {lowest[DOWN]:g} and "
-        rf"{100 * min(back):.0f} to {100 * max(back):.0f} % of its variation against the net direction. What "
-        rf"delocalises is retrieval: stored patterns ($z_{{max}}$ = 1/48) are {stored[UP, 0]} and {stored[DOWN, 0]} "
-        rf"of ten states at $\kappa$ = 0.06, {stored[UP, -1]} and {stored[DOWN, -1]} at 0.19.",
-        {"first_up": mean[UP, 0], "last_up": mean[UP, -1], "first_down": mean[DOWN, 0], "last_down": mean[DOWN, -1],
+        f"The mean goes from {mean[UP, 0]:.4f} to {mean[UP, -1]:.4f} (up) and from {mean[DOWN, 0]:.4f} to "
+        rf"{mean[DOWN, -1]:.4f} (down), with its lowest value at $\kappa$ = {lowest[UP]:g} and "
+        f"{lowest[DOWN]:g} and {100 * min(back):.0f} to {100 * max(back):.0f} % of its variation against "
+        f"the net direction. What delocalises is retrieval: stored patterns ($z_{{max}}$ = 1/48) are "
+        rf"{stored[UP, 0]} and {stored[DOWN, 0]} of ten states at $\kappa$ = 0.06, {stored[UP, -1]} and "
+        f"{stored[DOWN, -1]} at 0.19.",
+        {"first_up": mean[UP, 0], "last_up": mean[UP, -1], "first_down": mean[DOWN, 0],
+         "last_down": mean[DOWN, -1],
          "least_backward": min(back), "most_backward": max(back)},
     )  # fmt: skip
 
@@ -112,10 +115,15 @@ def ipr_stays() -> Finding:
     return Finding(
         verdict(float(mean.max()) < 1.5),
         rf"It grows from {mean[UP, 0]:.1f} and {mean[DOWN, 0]:.1f} (up, down) at $\kappa$ = 0.06 over "
-        rf"{mean[UP, middle]:.1f} and {mean[DOWN, middle]:.1f} at 0.12 to {mean[UP, -1]:.1f} and {mean[DOWN, -1]:.1f} "
-        rf"at 0.19. There {shared} of {values[..., -1].size} states have an IPR above four, and so no pattern with "
-        "half of the weight.",
-        {"first_up": mean[UP, 0], "middle_up": mean[UP, middle], "last": last, "without_majority": float(shared)},
+        f"{mean[UP, middle]:.1f} and {mean[DOWN, middle]:.1f} at 0.12 to {mean[UP, -1]:.1f} and "
+        f"{mean[DOWN, -1]:.1f} at 0.19. There {shared} of {values[..., -1].size} states have an IPR above "
+        "four, and so no pattern with half of the weight.",
+        {
+            "first_up": mean[UP, 0],
+            "middle_up": mean[UP, middle],
+            "last": last,
+            "without_majority": float(shared),
+        },
     )
 
 
@@ -132,8 +140,8 @@ def threshold_variance() -> Finding:
     return Finding(
         verdict(bool((spread[:, -1] > 10 * spread[:, 0]).all())),
         f"The standard deviation grows from {spread[UP, 0]:.1f} to {spread[UP, -1]:.0f} (up) and from "
-        f"{spread[DOWN, 0]:.1f} to {spread[DOWN, -1]:.0f} (down). So does the mean, from {mean[UP, 0]:.1f} to "
-        f"{mean[UP, -1]:.0f}: it counts neighbours among ever more patterns, their share does not grow "
+        f"{spread[DOWN, 0]:.1f} to {spread[DOWN, -1]:.0f} (down). So does the mean, from {mean[UP, 0]:.1f} "
+        f"to {mean[UP, -1]:.0f}: it counts neighbours among ever more patterns, their share does not grow "
         f"({mean[UP, 0] / 18:.3f} and {mean[UP, -1] / 9136:.3f} of M).",
         {"first_up": spread[UP, 0], "last_up": spread[UP, -1], "first_down": spread[DOWN, 0],
          "last_down": spread[DOWN, -1]},
@@ -152,8 +160,8 @@ def many_branches() -> Finding:
     minima, singles = int(facts["n_states"]), int((table["support_size"].values == 1).sum())
     return Finding(
         verdict(minima > 1),
-        f"{minima} strict minima are found among the 317 patterns from {facts['n_starts']} starts. Of the five with "
-        f"the largest $z_{{max}}$, {singles} are stored patterns.",
+        f"{minima} strict minima are found among the 317 patterns from {facts['n_starts']} starts. Of the "
+        f"five with the largest $z_{{max}}$, {singles} are stored patterns.",
         {"minima": float(minima), "stored": float(singles)},
     )
 
@@ -174,9 +182,10 @@ def trapped() -> Finding:
     upper = figures.branch_table(4, "branches")["kappa_max"].values
     return Finding(
         verdict(float(curvatures.max()) < 1e-6, Verdict.READING),
-        rf"Until a pattern comes or goes: the five branches end at $\kappa$ = {upper.min():.4f} to {upper.max():.4f} "
-        rf"with $\lambda_{{\min}}/\beta$ = {curvatures.min():g} at all {curvatures.size} ends inside the range. A new "
-        "pattern nearer than the margin enters the support (Remark 4.1), the curvature gives no warning.",
+        rf"Until a pattern comes or goes: the five branches end at $\kappa$ = {upper.min():.4f} to "
+        rf"{upper.max():.4f} with $\lambda_{{\min}}/\beta$ = {curvatures.min():g} at all {curvatures.size} "
+        "ends inside the range. A new pattern nearer than the margin enters the support (Remark 4.1), the "
+        "curvature gives no warning.",
         {"ends": float(curvatures.size), "least_curvature": float(curvatures.min()),
          "first_upper_end": float(upper.min()), "last_upper_end": float(upper.max())},
     )  # fmt: skip
@@ -199,11 +208,12 @@ def energies_decrease() -> Finding:
     rises = int((steps > 1e-9).any(axis=1).sum())
     return Finding(
         verdict(along > 0 and rises == 0, Verdict.READING),
-        rf"A branch on a stored pattern has constant energy, $-\beta/2d$ = {exact[0, 4]:g}, as long as it exists "
-        rf"(spread {small(along)}); what falls are the energies after its end. Upwards from $\kappa_0$ none of the "
-        rf"{len(energies)} continuations ever rises (largest step {small(above.max())}) and all end lower, at "
-        rf"{energies[:, -1].min():.2f} to {energies[:, -1].max():.2f}; downwards {rises} of them fall too, so "
-        "that their curves rise with $\\kappa$ there.",
+        rf"A branch on a stored pattern has constant energy, $-\beta/2d$ = {exact[0, 4]:g}, as long as it "
+        f"exists (spread {small(along)}); what falls are the energies after its end. Upwards from "
+        rf"$\kappa_0$ none of the {len(energies)} continuations ever rises (largest step "
+        f"{small(above.max())}) and all end lower, at {energies[:, -1].min():.2f} to "
+        f"{energies[:, -1].max():.2f}; downwards {rises} of them fall too, so that their curves rise with "
+        r"$\kappa$ there.",
         {"spread": along, "largest_step_up": float(above.max()), "rising": float(rises)},
     )
 
@@ -225,14 +235,15 @@ def integer_patterns() -> Finding:
     share = float(rounding * slope / rough)
     return Finding(
         verdict(share > 0.5, Verdict.READING),
-        r"In the sense that patterns join one by one: at $\alpha = 2$ a state is constant between two of them. That "
-        rf"M is rounded moves $\kappa$ by {small(rounding)} at most, and the softmax $z_{{max}}$ of one realization by "
-        rf"{100 * share:.0f} % of its second differences on the grid: the roughness is the chance of single patterns.",
+        r"In the sense that patterns join one by one: at $\alpha = 2$ a state is constant between two of "
+        rf"them. That M is rounded moves $\kappa$ by {small(rounding)} at most, and the softmax $z_{{max}}$ "
+        f"of one realization by {100 * share:.0f} % of its second differences on the grid: the roughness "
+        "is the chance of single patterns.",
         {"rounding": rounding, "share": share},
     )
 
 
 CLAIMS = (
-    hysteresis, window, overlap_decreases, support_grows, ipr_stays, threshold_variance, many_branches, trapped,
-    energies_decrease, integer_patterns,
+    hysteresis, window, overlap_decreases, support_grows, ipr_stays, threshold_variance, many_branches,
+    trapped, energies_decrease, integer_patterns,
 )  # fmt: skip

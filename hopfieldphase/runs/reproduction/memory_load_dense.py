@@ -28,9 +28,9 @@ def no_hysteresis() -> Finding:
     most = int(M.max(initial=0))
     return Finding(
         verdict(agrees and count == 0, Verdict.SCANNED if agrees else Verdict.FAILS),
-        rf"True from $\kappa$ = 0.06 (18 patterns) on: the two $z_{{max}}$ differ by {small(difference)} of 1/d at "
-        f"most. Among fewer patterns retrieval is stable too: {count} of {len(differ)} realizations differ somewhere "
-        f"among {int(M.min(initial=most))} to {most} patterns.",
+        rf"True from $\kappa$ = 0.06 (18 patterns) on: the two $z_{{max}}$ differ by {small(difference)} of "
+        f"1/d at most. Among fewer patterns retrieval is stable too: {count} of {len(differ)} realizations "
+        f"differ somewhere among {int(M.min(initial=most))} to {most} patterns.",
         {"difference": difference, "below": float(count), "most_patterns": float(most)},
     )
 
@@ -48,10 +48,16 @@ def overlap_decreases() -> Finding:
     lowest, back = int(mean.argmin()), figures.backward(mean)
     return Finding(
         verdict(back < MONOTONE and mean[-1] < mean[0]),
-        rf"It decreases from {mean[0]:.5f} to {mean[lowest]:.5f} at $\kappa$ = {kappa[lowest]:g}, then grows again to "
-        rf"{mean[-1]:.5f} ({100 * back:.0f} % of its variation goes up): the state becomes the mean of all patterns, "
-        "and the largest overlap with it is a maximum over ever more of them.",
-        {"first": mean[0], "lowest": mean[lowest], "lowest_at": kappa[lowest], "last": mean[-1], "backward": back},
+        rf"It decreases from {mean[0]:.5f} to {mean[lowest]:.5f} at $\kappa$ = {kappa[lowest]:g}, then "
+        f"grows again to {mean[-1]:.5f} ({100 * back:.0f} % of its variation goes up): the state becomes "
+        "the mean of all patterns, and the largest overlap with it is a maximum over ever more of them.",
+        {
+            "first": mean[0],
+            "lowest": mean[lowest],
+            "lowest_at": kappa[lowest],
+            "last": mean[-1],
+            "backward": back,
+        },
     )
 
 
@@ -67,8 +73,8 @@ def support_full() -> Finding:
     missing = int((sweep["M"].values - sweep["support_size"].values).max())
     return Finding(
         verdict(missing == 0),
-        f"At every point of all realizations all M = {int(sweep['M'][0])} to {int(sweep['M'][-1])} weights exceed "
-        f"$10^{{-10}}$ ({missing} missing).",
+        f"At every point of all realizations all M = {int(sweep['M'][0])} to {int(sweep['M'][-1])} weights "
+        f"exceed $10^{{-10}}$ ({missing} missing).",
         {"missing": float(missing)},
     )
 
@@ -89,9 +95,9 @@ def ipr_grows() -> Finding:
     share = figures.mean_curves(sweep, "ipr")[0] / sweep["M"].values
     return Finding(
         verdict(float(np.abs(slopes - 1).max()) < 0.05),
-        rf"$\log$ IPR grows with $\kappa d$ with slope {slopes.mean():.4f} ({slopes.min():.4f} to {slopes.max():.4f} in "
-        rf"the ten realizations): the IPR is a constant share of M, {share[0]:.3f} at $\kappa$ = 0.06 and "
-        f"{share[-1]:.3f} at 0.19.",
+        rf"$\log$ IPR grows with $\kappa d$ with slope {slopes.mean():.4f} ({slopes.min():.4f} to "
+        f"{slopes.max():.4f} in the ten realizations): the IPR is a constant share of M, {share[0]:.3f} at "
+        rf"$\kappa$ = 0.06 and {share[-1]:.3f} at 0.19.",
         {"slope": float(slopes.mean()), "least": float(slopes.min()), "most": float(slopes.max()),
          "spread_of_logs": residual},
     )  # fmt: skip
@@ -109,9 +115,9 @@ def one_branch() -> Finding:
     reach = float(table["kappa_min"].min()), float(table["kappa_max"].max())
     M = int(table["M_max"].max())
     return Finding(
-        verdict(facts["n_states"] == 1 and M == int(figures.sweep_of(5)["M"][-1])),
-        rf"{facts['n_states']} minimum is found from {facts['n_starts']} starts; its branch reaches from $\kappa$ = "
-        rf"{reach[0]:.4f} to {reach[1]:.4f}, M = {M}, without a jump.",
+        verdict(facts["n_states"] == 1 and int(figures.sweep_of(5)["M"][-1]) == M),
+        f"{facts['n_states']} minimum is found from {facts['n_starts']} starts; its branch reaches from "
+        rf"$\kappa$ = {reach[0]:.4f} to {reach[1]:.4f}, M = {M}, without a jump.",
         {"minima": float(facts["n_states"]), "reach": reach[1]},
     )
 
@@ -129,8 +135,8 @@ def energy_decreases() -> Finding:
     slope = float(np.polynomial.polynomial.polyfit(x, energies, 1)[1])
     return Finding(
         verdict(float(np.diff(energies).max()) < 0),
-        rf"$\Gamma$ falls at every step, from {energies[0]:.3f} to {energies[-1]:.3f}; its slope against $\log M$ is "
-        rf"{slope:.3f}, close to the $-1$ of $-\log M$, the entropy of equal weights.",
+        rf"$\Gamma$ falls at every step, from {energies[0]:.3f} to {energies[-1]:.3f}; its slope against "
+        rf"$\log M$ is {slope:.3f}, close to the $-1$ of $-\log M$, the entropy of equal weights.",
         {"slope": slope, "largest_step": float(np.diff(energies).max())},
     )
 

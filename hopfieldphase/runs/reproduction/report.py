@@ -23,6 +23,10 @@ PARTS = (
     "memory_load",
     "memory_load_dense",
     "conclusion",
+    "appendix_b",
+    "proofs",
+    "appendix_d1",
+    "appendix_d",
     "appendix_f",
     "appendix_g4",
 )
@@ -146,9 +150,10 @@ def to_markdown(results: Sequence[Result]) -> str:
             if _part(other) != part:
                 break
             place = other.section.removeprefix(part).lstrip(", ")
+            where = f"*{place}*: " if place else ""
             rows.append((
-                f"{f'*{place}*: ' if place else ''}{other.statement}", f"{other.sentence} `{other.command}`",
-                f"**{other.verdict}** `{other.name}`",
+                f"{where}{other.statement}", f"{other.sentence}\n\n    `{other.command}`",
+                f"**{other.verdict}**\n\n    `{other.name}`",
             ))  # fmt: skip
         lines += ["", f"## {part}", ""]
         lines += _table(("claim", "measured", "verdict"), (30, 50, 20), rows)
@@ -172,6 +177,7 @@ def _find(name: str) -> Claim:
     if name not in known:
         hint = nearest(name, tuple(known)) or f"; the first is {next(iter(known))!r}"
         raise InputError(
-            f"there is no claim {name!r}{hint}; run hopfieldphase reproduce without a name for all {len(known)}"
+            f"there is no claim {name!r}{hint}; run hopfieldphase reproduce without a name for all "
+            f"{len(known)}"
         )
     return known[name]

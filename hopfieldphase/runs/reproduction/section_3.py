@@ -49,8 +49,8 @@ def free_energy_hard() -> Finding:
     closest = float((joint - found[:, None]).min())
     return Finding(
         verdict(error <= ROUNDING * kinetic.max() and closest >= 0),
-        f"The free energy at $\\alpha = \\infty$ differs by {small(error)} from the formula at {len(states)} states, "
-        f"and none of {joint.size} random weights gives less (the closest is {closest:.2f} above).",
+        rf"The free energy at $\alpha = \infty$ differs by {small(error)} from the formula at {len(states)} "
+        f"states, and none of {joint.size} random weights gives less (the closest is {closest:.2f} above).",
         {"error": error, "closest": closest},
     )
 
@@ -100,8 +100,8 @@ def query_probability() -> Finding:
     worst = max(errors.values())
     return Finding(
         verdict(worst <= DIFFERENCES),
-        rf"With $J = \nabla\Gamma$ by central differences at random states, $\alpha = 1, 1.5, 2$, the two sides "
-        f"differ by {worst:.1e} at most.",
+        r"With $J = \nabla\Gamma$ by central differences at random states, $\alpha = 1, 1.5, 2$, the two "
+        f"sides differ by {worst:.1e} at most.",
         {"worst": worst},
     )
 
@@ -123,8 +123,9 @@ def overlap_derivative() -> Finding:
     along = float(np.linalg.norm(figures.model().gradient(state.x, 150.0)))
     return Finding(
         verdict(worst <= DIFFERENCES),
-        f"At fixed $|x|^2$ central differences agree to {worst:.1e}, $\\alpha = 1, 1.5, 2$. The derivative along "
-        f"$z = \\Xi x/\\sqrt d$, in which $|x|^2$ moves too, is another one: it is {small(along)} at a minimum.",
+        rf"At fixed $|x|^2$ central differences agree to {worst:.1e}, $\alpha = 1, 1.5, 2$. The derivative "
+        rf"along $z = \Xi x/\sqrt d$, in which $|x|^2$ moves too, is another one: it is {small(along)} at a "
+        "minimum.",
         {"worst": worst, "along_at_minimum": along},
     )
 
@@ -136,7 +137,7 @@ def overlap_derivative() -> Finding:
     "hopfieldphase reproduce maps-hardmax",
 )
 def maps_hardmax() -> Finding:
-    """The missing weight on the top of two scores closer than 1/β, which goes to zero as log(1/βδ)/(α − 1)."""
+    """The weight that the top of two scores closer than 1/β misses: log(1/βδ)/(α − 1)."""
     gap, scaled, missing = 0.5, [], []
     for alpha in (1e2, 1e3, 1e4):
         p = weights(np.array([gap, 0.0]), alpha)
@@ -147,8 +148,9 @@ def maps_hardmax() -> Finding:
     return Finding(
         verdict(own and missing[-1] < 1e-3 and abs(scaled[-1] / limit - 1) < 1e-2),
         rf"True, and slow: two scores with $\beta\,\Delta z = {gap:g}$ miss the weight {missing[0]:.1e}, "
-        rf"{missing[1]:.1e}, {missing[2]:.1e} at $\alpha = 10^2, 10^3, 10^4$; times $\alpha - 1$ this goes to "
-        rf"$\log 2$ ({scaled[-1]:.4f}). Scores closer than $1/\beta$ share the weight at every finite $\alpha$.",
+        rf"{missing[1]:.1e}, {missing[2]:.1e} at $\alpha = 10^2, 10^3, 10^4$; times $\alpha - 1$ this goes "
+        rf"to $\log 2$ ({scaled[-1]:.4f}). Scores closer than $1/\beta$ share the weight at every finite "
+        r"$\alpha$.",
         {"missing_100": missing[0], "missing_10000": missing[-1], "scaled": scaled[-1]},
     )
 
@@ -167,9 +169,9 @@ def maps_hardmax_ties() -> Finding:
     limit = float(np.abs(p - large).max())
     return Finding(
         verdict(printed == 1, Verdict.READING),
-        f"Right for one maximum. With two of them the printed weights sum to {printed:g}; the limit of large "
-        f"$\\alpha$, and the map here, is an equal share ({p[0]:g}, {p[1]:g}, {p[2]:g}; at $\\alpha = 10^6$ within "
-        f"{small(limit)}).",
+        f"Right for one maximum. With two of them the printed weights sum to {printed:g}; the limit of "
+        rf"large $\alpha$, and the map here, is an equal share ({p[0]:g}, {p[1]:g}, {p[2]:g}; at $\alpha = "
+        f"10^6$ within {small(limit)}).",
         {"printed_sum": printed, "share": float(p[0])},
     )
 
@@ -191,8 +193,8 @@ def maps_sparsemax() -> Finding:
     error = float(np.abs(projected - weights(z, 2.0, beta)).max())
     return Finding(
         verdict(error <= ROUNDING),
-        f"The weights are the Euclidean projection of $\\beta z/2$ on the simplex, to {error:.1e} at 200 random "
-        f"scores of 20 patterns; {size.min()} to {size.max()} weights are positive.",
+        rf"The weights are the Euclidean projection of $\beta z/2$ on the simplex, to {error:.1e} at 200 "
+        f"random scores of 20 patterns; {size.min()} to {size.max()} weights are positive.",
         {"error": error, "fewest": float(size.min()), "most": float(size.max())},
     )
 
@@ -214,9 +216,9 @@ def maps_convention() -> Finding:
     holds = scaled <= ROUNDING
     return Finding(
         verdict(holds and plain <= ROUNDING, Verdict.READING if holds else Verdict.FAILS),
-        r"The entropy here, $\Psi_\alpha = (1 - \sum p^\alpha)/(\alpha - 1)$, is $\alpha$ times that of Peters et "
-        r"al.: the weights are their $\mathrm{entmax}_\alpha(\beta z/\alpha)$ "
-        rf"(to {small(scaled)}), not that of $\beta z$ (off by up to {plain:.2f}).",
+        r"The entropy here, $\Psi_\alpha = (1 - \sum p^\alpha)/(\alpha - 1)$, is $\alpha$ times that of "
+        rf"Peters et al.: the weights are their $\mathrm{{entmax}}_\alpha(\beta z/\alpha)$ (to "
+        rf"{small(scaled)}), not that of $\beta z$ (off by up to {plain:.2f}).",
         {"against_scaled": scaled, "against_plain": plain},
     )
 
@@ -239,8 +241,9 @@ def maps_softmax() -> Finding:
     rate = [error / step for errors in (above, below) for error, step in zip(errors, steps, strict=True)]
     return Finding(
         verdict(exact <= ROUNDING and max(rate) < 2 * min(rate)),
-        f"At $\\alpha = 1$ to {small(exact)}. From above and below the distance is proportional to $|\\alpha - 1|$: "
-        f"{above[0]:.1e} and {below[0]:.1e} at 0.01, {above[2]:.1e} and {below[2]:.1e} at $10^{{-6}}$.",
+        rf"At $\alpha = 1$ to {small(exact)}. From above and below the distance is proportional to $|\alpha "
+        f"- 1|$: {above[0]:.1e} and {below[0]:.1e} at 0.01, {above[2]:.1e} and {below[2]:.1e} at "
+        f"$10^{{-6}}$.",
         {"exact": exact, "above": above[2], "below": below[2], "smallest_rate": min(rate),
          "largest_rate": max(rate)},
     )  # fmt: skip
@@ -259,14 +262,38 @@ def maps_sparsity() -> Finding:
     until, at_20 = max(full, default=0.0), len(branch.at(20.0).support)
     return Finding(
         verdict(not full, Verdict.READING),
-        rf"Sparsity needs scores that differ by more than $\alpha/((\alpha - 1)\beta)$ can bridge: on the patterns "
-        f"of Figure 2 at $\\alpha = 2$ all 100 weights of the minimum are positive up to $\\beta = {until:.3f}$; at "
-        f"$\\beta = 20$ {at_20} are.",
+        r"Sparsity needs scores that differ by more than $\alpha/((\alpha - 1)\beta)$ can bridge: on the "
+        r"patterns of Figure 2 at $\alpha = 2$ all 100 weights of the minimum are positive up to $\beta = "
+        rf"{until:.3f}$; at $\beta = 20$ {at_20} are.",
         {"full_until": until, "support_at_20": float(at_20)},
     )
 
 
+@claim(
+    "noise-suppression",
+    "Section 3.1, Remark 3.1",
+    r"For $\alpha > 1$ the maximiser suppresses noisy patterns, which averages keep.",
+    "hopfieldphase reproduce noise-suppression",
+)
+def noise_suppression() -> Finding:
+    """Weight on all other patterns when pattern 0 is the query."""
+    beta, others = 290.0, {}
+    for alpha in (1.0, 1.5, 2.0):
+        model = figures.model(alpha)
+        p = model.weights(model.scale * model.patterns, beta)
+        others[alpha] = 1 - np.diagonal(p)
+    exact = int((others[2.0] == 0).sum())
+    return Finding(
+        verdict(exact > 90 and float(others[1.5].max()) < float(others[1.0].min())),
+        rf"With each pattern of Figure 2 as the query at $\beta$ = {beta:g}, the weight on the other 99 is "
+        rf"{others[1.0].mean():.2f} on average at $\alpha = 1$, {others[1.5].mean():.3f} at 1.5, and "
+        f"exactly 0 for {exact} of 100 at 2.",
+        {"softmax": float(others[1.0].mean()), "between": float(others[1.5].mean()), "exact": float(exact)},
+    )
+
+
 CLAIMS = (
-    free_energy_hard, free_energy_zero_temperature, maps_sparsity, query_probability, overlap_derivative,
+    free_energy_hard, free_energy_zero_temperature, maps_sparsity, noise_suppression, query_probability,
+    overlap_derivative,
     maps_hardmax, maps_hardmax_ties, maps_sparsemax, maps_convention, maps_softmax,
 )  # fmt: skip

@@ -53,8 +53,8 @@ def memory_load_definition() -> Finding:
     return Finding(
         verdict(smallest < 1, Verdict.READING),
         rf"Section 5.2 and Appendix F have $\kappa = \log(M)/d$, and so do the figures: M = {counts[0]} to "
-        rf"{counts[-1]} patterns at d = {d} are $\kappa$ = {logs[0]:.3f} to {logs[-1]:.3f}, while $\exp(M)/d$ is "
-        f"{smallest:.1e} for the fewest of them.",
+        rf"{counts[-1]} patterns at d = {d} are $\kappa$ = {logs[0]:.3f} to {logs[-1]:.3f}, while "
+        rf"$\exp(M)/d$ is {smallest:.1e} for the fewest of them.",
         {"smallest_printed": smallest, "lowest": float(logs[0]), "highest": float(logs[-1])},
     )
 
@@ -72,12 +72,15 @@ def branch_continuity() -> Finding:
         for left, right in zip(branch.pieces[:-1], branch.pieces[1:], strict=True):
             a, b = left.at(left.upper).x, right.at(right.lower).x
             steps.append(float(np.linalg.norm(a - b) / np.linalg.norm(b)))
-        least = min(least, *(piece.at((piece.lower + piece.upper) / 2).hessian_min for piece in branch.pieces))
+        least = min(
+            least, *(piece.at((piece.lower + piece.upper) / 2).hessian_min for piece in branch.pieces)
+        )
     return Finding(
         verdict(max(steps) <= ROUNDING and least > 0),
-        rf"At $\alpha = 2$ a branch is made of pieces with one support each: over the {len(steps)} joints of the "
-        rf"{len(_branches())} branches found at $\beta$ = {AT:g} the state moves by {small(max(steps))} of its length "
-        rf"at most, and $\lambda_{{\min}}/\beta$ is {least:.4f} or more in the middle of every piece.",
+        rf"At $\alpha = 2$ a branch is made of pieces with one support each: over the {len(steps)} joints "
+        rf"of the {len(_branches())} branches found at $\beta$ = {AT:g} the state moves by "
+        rf"{small(max(steps))} of its length at most, and $\lambda_{{\min}}/\beta$ is {least:.4f} or more "
+        "in the middle of every piece.",
         {"joints": float(len(steps)), "largest_step": max(steps), "least_curvature": least},
     )
 
@@ -98,9 +101,10 @@ def coexistence_barrier() -> Finding:
     flat = float(np.linalg.eigvalsh(keys.hessian(keys.patterns.mean(axis=0), 4.0))[0]) / 4
     return Finding(
         verdict(strict == len(curvatures), Verdict.READING),
-        rf"Both states are strict minima, and so behind a barrier, at {strict} of the {len(curvatures)} crossings "
-        rf"of the branches found at $\beta$ = {AT:g}; at the others a pair of patterns has just become flat and ends, with the energy "
-        rf"of a stored pattern. The paper's own example, two keys at $2/(1-\varepsilon)$, has no barrier: $\lambda_{{\min}}/\beta$ = {small(abs(flat))}.",
+        f"Both states are strict minima, and so behind a barrier, at {strict} of the {len(curvatures)} "
+        rf"crossings of the branches found at $\beta$ = {AT:g}; at the others a pair of patterns has just "
+        "become flat and ends, with the energy of a stored pattern. The paper's own example, two keys at "
+        rf"$2/(1-\varepsilon)$, has no barrier: $\lambda_{{\min}}/\beta$ = {small(abs(flat))}.",
         {"crossings": float(len(curvatures)), "strict": float(strict), "two_keys_curvature": flat},
     )
 
@@ -117,9 +121,9 @@ def spinodal_ends_branch() -> Finding:
     spinodals = [end for end in ends if end.kind is PointKind.SPINODAL]
     return Finding(
         verdict(len(spinodals) == len(ends), Verdict.READING),
-        rf"Only with Remark 4.1: of the {len(ends)} ends of branches found at $\beta$ = {AT:g} ($\alpha = 2$) "
-        f"{len(spinodals)} are such spinodals, and {len(ends) - len(spinodals)} come from a pattern that enters the "
-        "support.",
+        rf"Only with Remark 4.1: of the {len(ends)} ends of branches found at $\beta$ = {AT:g} ($\alpha = "
+        f"2$) {len(spinodals)} are such spinodals, and {len(ends) - len(spinodals)} come from a pattern "
+        "that enters the support.",
         {"ends": float(len(ends)), "spinodals": float(len(spinodals))},
     )
 
@@ -138,9 +142,9 @@ def support_change_jump() -> Finding:
     kinks = sum(point.goes_on for branch in found for point in branch.special_points)
     return Finding(
         verdict(bool(curvatures) and min(curvatures) > 0),
-        rf"$\lambda_{{\min}}/\beta$ is {min(curvatures):.3f} to {max(curvatures):.3f} at the {len(changes)} ends "
-        f"at which a pattern enters. Not every such event is a jump: {kinks} changes of the support on the same "
-        "branches are kinks, through which the state goes on.",
+        rf"$\lambda_{{\min}}/\beta$ is {min(curvatures):.3f} to {max(curvatures):.3f} at the {len(changes)} "
+        f"ends at which a pattern enters. Not every such event is a jump: {kinks} changes of the support "
+        "on the same branches are kinks, through which the state goes on.",
         {"jumps": float(len(changes)), "kinks": float(kinks), "least_curvature": min(curvatures)},
     )
 
@@ -162,9 +166,9 @@ def softmax_jumps() -> Finding:
     return Finding(
         verdict(len(lost) == len(found) and all(point.kind is PointKind.FOLD for point in lost)
                 and max(curvatures) < 1e-6),
-        rf"The retrieval states of the patterns of Figure 2 end at folds with $|\lambda_{{\min}}|/\beta$ below "
-        rf"{small(max(curvatures))}: {len(lost)} of them at $\beta$ = {min(values):.1f} to {max(values):.1f}, above the range "
-        "of Figure 3.",
+        rf"The retrieval states of the patterns of Figure 2 end at folds with $|\lambda_{{\min}}|/\beta$ "
+        rf"below {small(max(curvatures))}: {len(lost)} of them at $\beta$ = {min(values):.1f} to "
+        f"{max(values):.1f}, above the range of Figure 3.",
         {"lowest_fold": min(values), "highest_fold": max(values), "curvature": max(curvatures)},
     )  # fmt: skip
 
@@ -183,12 +187,15 @@ def coexistence_condition() -> Finding:
             sides = [closed_forms.proposition_4_1_energy(figures.model().overlaps(state.x), state.threshold,
                                                          gram, point.parameter)
                      for state in (point.state, point.landing)]  # fmt: skip
-            errors.append(max(abs(float(sides[0] - sides[1])), abs(float(sides[0]) - point.state.free_energy)))
+            errors.append(
+                max(abs(float(sides[0] - sides[1])), abs(float(sides[0]) - point.state.free_energy))
+            )
     return Finding(
         verdict(bool(errors) and max(errors) <= ROUNDING),
         rf"At all {len(errors)} crossings of the branches found at $\beta$ = {AT:g} the two sums differ by "
-        rf"{small(max(errors))} at most, and $(\beta/2)^2$ times the sum, minus one, is $\Gamma$. The supports have 1 to "
-        f"{max(len(point.state.support) for point in _crossings() if point.state)} patterns with unequal weights.",
+        rf"{small(max(errors))} at most, and $(\beta/2)^2$ times the sum, minus one, is $\Gamma$. The "
+        f"supports have 1 to {max(len(point.state.support) for point in _crossings() if point.state)} "
+        "patterns with unequal weights.",
         {"crossings": float(len(errors)), "error": max(errors)},
     )
 
@@ -196,8 +203,8 @@ def coexistence_condition() -> Finding:
 @claim(
     "coexistence-closed-form",
     "Section 4, Proposition 4.1",
-    r"For uniform weights and equal cosines $\varepsilon \ll 1$, a state on one pattern and one on two have equal "
-    r"energies at $\beta = 2/(1-\varepsilon)$.",
+    r"For uniform weights and equal cosines $\varepsilon \ll 1$, a state on one pattern and one on two "
+    r"have equal energies at $\beta = 2/(1-\varepsilon)$.",
     "hopfieldphase validate two-keys-coexistence",
 )
 def coexistence_closed_form() -> Finding:
@@ -212,9 +219,9 @@ def coexistence_closed_form() -> Finding:
     worst = max(spread.values())
     return Finding(
         verdict(worst <= ROUNDING),
-        r"More is true: at this $\beta$ the uniform states on 1, 2, …, 10 of 10 patterns have the same energy "
-        rf"(relative spread {small(worst)}), and $\varepsilon$ need not be small: tried up to 0.95. With the scale "
-        r"$1/\sqrt d$ the value is $2d/(1-\varepsilon)$.",
+        r"More is true: at this $\beta$ the uniform states on 1, 2, …, 10 of 10 patterns have the same "
+        rf"energy (relative spread {small(worst)}), and $\varepsilon$ need not be small: tried up to 0.95. "
+        r"With the scale $1/\sqrt d$ the value is $2d/(1-\varepsilon)$.",
         {"spread": worst},
     )
 
@@ -235,8 +242,8 @@ def coexistence_degenerate() -> Finding:
         worst = max(worst, float(np.ptp(energy)))
     return Finding(
         verdict(worst <= ROUNDING),
-        rf"The energy of 2000 random $p$ spreads by {small(worst)}, for 2, 3 and 10 patterns of cosine 0.3, at the "
-        r"state $x = \Xi^\top p/\sqrt d$ that belongs to $p$.",
+        f"The energy of 2000 random $p$ spreads by {small(worst)}, for 2, 3 and 10 patterns of cosine 0.3, "
+        r"at the state $x = \Xi^\top p/\sqrt d$ that belongs to $p$.",
         {"spread": worst},
     )
 
@@ -258,10 +265,11 @@ def coexistence_stable_states() -> Finding:
     nested = sum(a < b for a in supports for b in supports)
     return Finding(
         verdict(together > 0, Verdict.READING),
-        rf"The two never are minima together ({together} of 4 values of $\beta$ tried around the point): below it "
-        "only the mixture is a strict minimum, above only the single patterns, and at it the whole segment is flat. "
-        rf"At $\alpha = 2$ no strict minimum has a support inside that of another: {nested} such pairs among the "
-        rf"{len(supports)} minima found at $\beta$ = {AT:g} on the patterns of Figure 2.",
+        rf"The two never are minima together ({together} of 4 values of $\beta$ tried around the point): "
+        "below it only the mixture is a strict minimum, above only the single patterns, and at it the "
+        r"whole segment is flat. At $\alpha = 2$ no strict minimum has a support inside that of another: "
+        rf"{nested} such pairs among the {len(supports)} minima found at $\beta$ = {AT:g} on the patterns "
+        "of Figure 2.",
         {"together": float(together), "nested": float(nested), "minima": float(len(supports))},
     )
 
@@ -289,9 +297,9 @@ def spinodal_formula() -> Finding:
     return Finding(
         verdict(max(errors) <= ROUNDING and max(ends) <= ROUNDING),
         rf"Also for unequal weights: $\lambda_{{\min}}/\beta = 1 - \frac\beta2\lambda_{{\max}}(PGP)$ within "
-        rf"{small(max(errors))} at {len(errors)} minima of the patterns of Figure 2 (weights differ by factors of up to "
-        rf"{uneven:.0f}), and the {len(ends)} spinodals of the branches found at $\beta$ = {AT:g} lie there within "
-        f"{small(max(ends))}.",
+        f"{small(max(errors))} at {len(errors)} minima of the patterns of Figure 2 (weights differ by "
+        rf"factors of up to {uneven:.0f}), and the {len(ends)} spinodals of the branches found at $\beta$ = "
+        f"{AT:g} lie there within {small(max(ends))}.",
         {"curvature_error": max(errors), "spinodal_error": max(ends), "spinodals": float(len(ends))},
     )
 
@@ -319,16 +327,52 @@ def spinodal_critical_value() -> Finding:
     errors = [abs(branch.lower / float(onset[branch.at(290.0).support[0]]) - 1) for branch in singles]
     return Finding(
         verdict(spinodals == len(ends), Verdict.READING),
-        rf"Not where the support changes first: for one pattern $PGP = 0$ and the formula names no $\beta$, but all "
-        rf"{len(ends)} single-pattern branches found at $\beta$ = 290 end, at {min(e.parameter for e in ends):.1f} to "
-        rf"{max(e.parameter for e in ends):.1f}, where another pattern enters ({spinodals} are spinodals), at "
-        rf"$\beta = 2d/(1 - \max_\nu C_{{\mu\nu}})$ (within {small(max(errors))}).",
+        r"Not where the support changes first: for one pattern $PGP = 0$ and the formula names no $\beta$, "
+        rf"but all {len(ends)} single-pattern branches found at $\beta$ = 290 end, at "
+        f"{min(e.parameter for e in ends):.1f} to {max(e.parameter for e in ends):.1f}, where another "
+        rf"pattern enters ({spinodals} are spinodals), at $\beta = 2d/(1 - \max_\nu C_{{\mu\nu}})$ (within "
+        f"{small(max(errors))}).",
         {"ends": float(len(ends)), "spinodals": float(spinodals), "onset_error": max(errors)},
     )
+
+
+@claim(
+    "coexistence-and-spinodal",
+    "Section 4, Remark 4.2",
+    r"Jump and coexistence coincide for uniform weights and equal cosines, but not in general.",
+    SHOW,
+)
+def coexistence_and_spinodal() -> Finding:
+    """For every end of a branch the nearest crossing with another one."""
+    crossings: dict[int, list[float]] = {}
+    for i, j, point in all_coexistence(_branches()):
+        for place in (i, j) if not point.degenerate else ():
+            crossings.setdefault(place, []).append(point.parameter)
+    distances = []
+    for place, branch in enumerate(_branches()):
+        for end in branch.ends if place in crossings else ():
+            if end.is_jump:
+                near = min(abs(value / end.parameter - 1) for value in crossings[place])
+                distances.append((near, len(end.state.support) if end.state else 0))
+    together = [size for near, size in distances if near < ROUNDING]
+    apart = [near for near, _ in distances if near >= ROUNDING]
+    keys = two_keys(0.3, d=4)
+    error = abs(closed_forms.uniform_spinodal(keys @ keys.T, 2.0) * (1 - 0.3) / 2 - 1)
+    return Finding(
+        verdict(error < ROUNDING and len(apart) > 0),
+        rf"For two keys both are $2/(1-\varepsilon)$ (within {small(error)}). Of {len(distances)} ends of "
+        rf"branches found at $\beta$ = {AT:g}, {len(apart)} lie away from every crossing of their branch, "
+        f"by a median of {100 * float(np.median(apart)):.1f} %; the other {len(together)}, on "
+        f"{max(together, default=0)} patterns each, end at one: for a pair the two coincide whatever the "
+        "other cosines are.",
+        {"ends": float(len(distances)), "apart": float(len(apart)), "together": float(len(together)),
+         "largest_together": float(max(together, default=0)), "median": float(np.median(apart))},
+    )  # fmt: skip
 
 
 CLAIMS = (
     memory_load_definition, branch_continuity, coexistence_barrier, spinodal_ends_branch, support_change_jump,
     softmax_jumps, coexistence_condition, coexistence_closed_form, coexistence_degenerate,
     coexistence_stable_states, spinodal_formula, spinodal_critical_value,
+    coexistence_and_spinodal,
 )  # fmt: skip

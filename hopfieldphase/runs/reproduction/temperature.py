@@ -1,9 +1,11 @@
 """Section 5.1, sparse case: the panels of Figure 2."""
 
+from functools import cache
+
 import numpy as np
 
+from hopfieldphase.continuation.branch import SpecialPoint
 from hopfieldphase.continuation.branches import follow
-from hopfieldphase.core.errors import InputError
 from hopfieldphase.phases.coexistence import all_coexistence, coexistence, equilibrium
 from hopfieldphase.runs.reproduction import figures
 from hopfieldphase.runs.reproduction.record import Finding, Verdict, claim, small, verdict
@@ -30,11 +32,11 @@ def hysteresis() -> Finding:
     sweep = figures.sweep_of(2)
     beta, differ = sweep["beta"].values, figures.differing(sweep)
     count = int(differ.any(axis=1).sum())
-    last = [float(beta[row][-1]) for row in differ if row.any()]
+    last = [float(beta[row][-1]) for row in differ if row.any()] or [0.0]
     return Finding(
         verdict(count == len(differ)),
-        rf"In {count} of {len(differ)} realizations the two directions hold different states, up to $\beta$ = "
-        rf"{min(last):g} to {max(last):g}, depending on the realization.",
+        rf"In {count} of {len(differ)} realizations the two directions hold different states, up to $\beta$ "
+        f"= {min(last):g} to {max(last):g}, depending on the realization.",
         {"realizations": float(count), "earliest_end": min(last), "latest_end": max(last)},
     )
 
@@ -57,10 +59,10 @@ def hysteresis_window() -> Finding:
         single.append(2 / float(np.linalg.eigvalsh(P @ gram @ P)[-1]))
     return Finding(
         verdict(open_ends == 0, Verdict.READING),
-        rf"The window is closed above only: in {open_ends} of {len(differ)} realizations the sweeps still differ "
-        rf"at the low end of the range, $\beta$ = {float(sweep['beta'][0]):g}. One minimum is certain below "
-        rf"$2/\lambda_{{\max}}(PGP)$ of all patterns, where $\Gamma$ is convex in $p$: {min(single):.1f} to "
-        f"{max(single):.1f}.",
+        f"The window is closed above only: in {open_ends} of {len(differ)} realizations the sweeps still "
+        rf"differ at the low end of the range, $\beta$ = {float(sweep['beta'][0]):g}. One minimum is "
+        rf"certain below $2/\lambda_{{\max}}(PGP)$ of all patterns, where $\Gamma$ is convex in $p$: "
+        f"{min(single):.1f} to {max(single):.1f}.",
         {"open": float(open_ends), "convex_below": min(single)},
     )
 
@@ -80,9 +82,10 @@ def stepwise_growth() -> Finding:
     back = max(figures.backward(row) for row in mean)
     return Finding(
         verdict(back < MONOTONE and bool((mean[:, -1] > mean[:, 0]).all()) and jumps.min() > 0),
-        rf"The mean over realizations rises from {mean[UP, 0]:.4f} (up) and {mean[DOWN, 0]:.4f} (down) to "
-        rf"{mean[UP, -1]:.4f} ({100 * back:.1f} % of its variation goes down), with {jumps.min()} to {jumps.max()} jumps in a "
-        rf"realization. Single realizations also step down: {falls} of {steps.size} steps in $\beta$.",
+        f"The mean over realizations rises from {mean[UP, 0]:.4f} (up) and {mean[DOWN, 0]:.4f} (down) to "
+        f"{mean[UP, -1]:.4f} ({100 * back:.1f} % of its variation goes down), with {jumps.min()} to "
+        f"{jumps.max()} jumps in a realization. Single realizations also step down: {falls} of "
+        rf"{steps.size} steps in $\beta$.",
         {"backward": back, "fewest_jumps": float(jumps.min()), "steps_down": float(falls)},
     )
 
@@ -97,13 +100,15 @@ def saturation() -> Finding:
     """From which β on all realizations have it."""
     sweep = figures.sweep_of(2)
     beta, there = sweep["beta"].values, np.abs(64 * sweep["overlap_max"].values - 1) < EXACT
-    ends = [beta[1 + np.flatnonzero(~there[:, way].all(axis=0))[-1]] if there[:, way, -1].all() else np.inf
-            for way in (UP, DOWN)]  # fmt: skip
+    from_here_on = np.logical_and.accumulate(np.all(there, axis=0)[:, ::-1], axis=1)[:, ::-1]
+    firsts = np.where(from_here_on[:, -1], beta[from_here_on.argmax(axis=1)], np.inf)
+    ends = [float(first) for first in firsts]
     spread = float(figures.spreads(sweep, "overlap_max")[:, -1].max())
     return Finding(
         verdict(bool(np.isfinite(ends).all())),
-        rf"All {figures.REALIZATIONS} realizations are at 1/64 to rounding from $\beta$ = {ends[DOWN]:g} on (down) "
-        rf"and {ends[UP]:g} on (up); their standard deviation at $\beta$ = {beta[-1]:g} is {small(spread)}.",
+        rf"All {figures.REALIZATIONS} realizations are at 1/64 to rounding from $\beta$ = {ends[DOWN]:g} on "
+        rf"(down) and {ends[UP]:g} on (up); their standard deviation at $\beta$ = {beta[-1]:g} is "
+        f"{small(spread)}.",
         {"from_up": float(ends[UP]), "from_down": float(ends[DOWN]), "spread": spread},
     )
 
@@ -125,8 +130,8 @@ def supports_shrink() -> Finding:
     first = figures.mean_curves(sweep, "support_size")[:, 0]
     return Finding(
         verdict(max(back) < MONOTONE and max(abs(end - 1) for end in ends) < EXACT),
-        rf"The means fall from {first[UP]:.1f} (up) and {first[DOWN]:.1f} (down) patterns to exactly 1 in every "
-        f"realization ({100 * max(back):.1f} % of the variation goes up).",
+        f"The means fall from {first[UP]:.1f} (up) and {first[DOWN]:.1f} (down) patterns to exactly 1 in "
+        f"every realization ({100 * max(back):.1f} % of the variation goes up).",
         {"backward": max(back), "first_up": float(first[UP]), "first_down": float(first[DOWN])},
     )
 
@@ -166,9 +171,9 @@ def low_beta_order() -> Finding:
     return Finding(
         verdict(max(shares) < 0.5, Verdict.READING),
         rf"Not without order: at $\beta$ = {beta:g}, $K_\Delta = 0$, one of the four clusters carries "
-        rf"{min(shares):.2f} to {max(shares):.2f} of the weight (mean {np.mean(shares):.2f}; a quarter without "
-        rf"order), and at $\beta$ = 30 realization 0 has {minima} minima. $K_\Delta$ tells that no single pattern "
-        "is retrieved.",
+        f"{min(shares):.2f} to {max(shares):.2f} of the weight (mean {np.mean(shares):.2f}; a quarter "
+        rf"without order), and at $\beta$ = 30 realization 0 has {minima} minima. $K_\Delta$ tells that no "
+        "single pattern is retrieved.",
         {"least_share": min(shares), "mean_share": float(np.mean(shares)), "minima": float(minima)},
     )
 
@@ -186,9 +191,9 @@ def threshold_count_high() -> Finding:
     exceptions = int((last > 1).any(axis=1).sum())
     return Finding(
         verdict(exceptions == 0, Verdict.FAILS),
-        rf"Support and IPR do; $K_\Delta$ is {last.max()} in {exceptions} of {len(last)} realizations at the highest "
-        rf"$\beta$, for any: a stored pattern has $z_\nu = C_{{\mu\nu}}/d$, so that every neighbour with a cosine "
-        rf"above $\Delta d = 0.64$ counts.",
+        rf"Support and IPR do; $K_\Delta$ is {last.max()} in {exceptions} of {len(last)} realizations at "
+        rf"the highest $\beta$, for any: a stored pattern has $z_\nu = C_{{\mu\nu}}/d$, so that every "
+        r"neighbour with a cosine above $\Delta d = 0.64$ counts.",
         {"exceptions": float(exceptions), "largest": float(last.max())},
     )
 
@@ -205,8 +210,8 @@ def many_branches() -> Finding:
     singles = sum(len(branch.at(290.0).support) == 1 for branch in found)
     return Finding(
         verdict(found.n_states > 1),
-        f"{found.n_states} strict minima are found from {found.n_starts} starts: {singles} stored patterns and "
-        f"{found.n_states - singles} others.",
+        f"{found.n_states} strict minima are found from {found.n_starts} starts: {singles} stored patterns "
+        f"and {found.n_states - singles} others.",
         {"minima": float(found.n_states), "stored": float(singles)},
     )
 
@@ -228,9 +233,9 @@ def top_five() -> Finding:
     return Finding(
         verdict(singles == 0, Verdict.READING),
         rf"All {singles} are stored patterns: $z_{{max}}$ = 1/64 and $\Gamma$ are equal (spread "
-        rf"{small(max(overlaps, energies))}), the ranking has {ties} nearly tied candidates, and nothing crosses "
-        f"while they exist. What crosses and jumps is the warm-started continuation below their ends: "
-        f"{jumps.min()} to {jumps.max()} jumps each.",
+        f"{small(max(overlaps, energies))}), the ranking has {ties} nearly tied candidates, and nothing "
+        "crosses while they exist. What crosses and jumps is the warm-started continuation below their "
+        f"ends: {jumps.min()} to {jumps.max()} jumps each.",
         {"stored": float(singles), "spread": float(max(overlaps, energies)), "jumps": float(jumps.sum())},
     )
 
@@ -252,10 +257,16 @@ def top_five_energies() -> Finding:
     parts = float(beta[np.ptp(energies, axis=0) > 1e-9].max(initial=0.0))
     return Finding(
         verdict(crossings > 0, Verdict.READING),
-        rf"They coexist throughout and cross at {crossings} points: every stored pattern has $\Gamma = -\beta/2d$ "
-        rf"(within {small(exact)}) as long as it is a minimum, here down to $\beta$ = {min(ends):.1f} to "
-        rf"{max(ends):.1f}. The plotted curves part at $\beta$ = {parts:g}, where the first of the five has ended.",
-        {"crossings": float(crossings), "apart_below": parts, "lowest_end": min(ends), "highest_end": max(ends)},
+        rf"They coexist throughout and cross at {crossings} points: every stored pattern has $\Gamma = "
+        rf"-\beta/2d$ (within {small(exact)}) as long as it is a minimum, here down to $\beta$ = "
+        rf"{min(ends):.1f} to {max(ends):.1f}. The plotted curves part at $\beta$ = {parts:g}, where the "
+        "first of the five has ended.",
+        {
+            "crossings": float(crossings),
+            "apart_below": parts,
+            "lowest_end": min(ends),
+            "highest_end": max(ends),
+        },
     )
 
 
@@ -271,10 +282,25 @@ def global_minimum() -> Finding:
     switches = [f"{interval.upper:.1f}" for interval in intervals[:-1]]
     return Finding(
         verdict(len(switches) > 0),
-        rf"Among the {figures.sparse_branches(200.0).n_states} branches found at $\beta$ = 200 the lowest one "
-        f"changes {len(switches)} times between 20 and 400, at {', '.join(switches)}.",
+        rf"Among the {figures.sparse_branches(200.0).n_states} branches found at $\beta$ = 200 the lowest "
+        f"one changes {len(switches)} times between 20 and 400, at {', '.join(switches)}.",
         {"switches": float(len(switches))},
     )
+
+
+@cache
+def _falls() -> tuple[tuple[SpecialPoint, tuple[float, ...]], ...]:
+    """The lower ends of all branches at β = 290 whose state falls to a lower energy, with their crossings."""
+    found = []
+    for branch in figures.sparse_branches(290.0):
+        end = branch.ends[0]
+        if not end.is_jump or end.state is None or end.landing is None:
+            continue
+        if end.state.free_energy - end.landing.free_energy < 1e-6:  # a pair of the same energy takes over
+            continue
+        other = follow(figures.model(), end.landing.x, end.parameter * (1 - 1e-6), (20.0, 400.0))
+        found.append((end, tuple(point.parameter for point in coexistence(branch, other))))
+    return tuple(found)
 
 
 @claim(
@@ -284,37 +310,48 @@ def global_minimum() -> Finding:
     "hopfieldphase reproduce figure-2d-before-crossing",
 )
 def after_the_crossing() -> Finding:
-    """Each end below β = 290, where the state lands, and where these two have equal energies."""
-    after, before, continuous = [], 0, 0
-    for branch in figures.sparse_branches(290.0):
-        end = branch.ends[0]
-        if not end.is_jump or end.state is None or end.landing is None:
-            continue
-        if end.state.free_energy - end.landing.free_energy < 1e-6:
-            continuous += 1
-            continue
-        try:
-            other = follow(figures.model(), end.landing.x, end.parameter * (1 - 1e-6), (20.0, 400.0))
-        except InputError:
-            continue
-        points = [point.parameter for point in coexistence(branch, other)]
-        if points and max(points) > end.parameter:
-            after.append(max(points) - end.parameter)
-        elif points:
-            before += 1
+    """Where a branch that ends below β = 290 and the branch it falls to have equal energies."""
+    after = [
+        max(points) - end.parameter for end, points in _falls() if points and max(points) > end.parameter
+    ]
+    others = len(figures.sparse_branches(290.0)) - len(_falls())
     return Finding(
-        verdict(before > len(after), Verdict.READING),
-        rf"After it, in the direction of the continuation: going down from $\beta$ = 290 all {len(after)} states "
-        rf"that fall to a lower energy had crossed the state they fall to {min(after):.1f} to {max(after):.1f} earlier "
-        rf"({before} jump first). The jump lies before the crossing only on the axis of $\beta$, read from the left. "
-        f"The other {continuous} stored patterns leave without a step of the energy, to a pair.",
-        {"after": float(len(after)), "before": float(before), "continuous": float(continuous),
-         "least_distance": min(after)},
-    )  # fmt: skip
+        verdict(not after, Verdict.READING),
+        rf"After it, in the direction of the continuation: going down from $\beta$ = 290 {len(after)} of "
+        f"the {len(_falls())} states that fall to a lower energy had crossed the state they fall to, "
+        f"{min(after, default=0):.1f} to {max(after, default=0):.1f} earlier. The jump lies before the "
+        rf"crossing only on the axis of $\beta$, read from the left. The other {others} branches end "
+        "without a step of the energy.",
+        {
+            "after": float(len(after)),
+            "falls": float(len(_falls())),
+            "least_distance": min(after, default=0.0),
+        },
+    )
+
+
+@claim(
+    "figure-2d-within-retrieval",
+    "Section 5.1, Figure 2(d)",
+    "These are transitions within the retrieval phase, not to a disordered phase.",
+    "hopfieldphase reproduce figure-2d-within-retrieval",
+)
+def within_retrieval() -> Finding:
+    """Supports and overlaps of the states into which the stored patterns fall."""
+    landings = [end.landing for end, _ in _falls() if end.landing]
+    sizes, overlaps = [len(state.support) for state in landings], [state.overlap_max for state in landings]
+    hot = float(figures.mean_curves(figures.sweep_of(2), "overlap_max")[:, 0].max())
+    return Finding(
+        verdict(max(sizes) < 10 and min(overlaps) > 1.25 * hot),
+        rf"The {len(landings)} stored patterns that fall to a lower energy below $\beta$ = 290 land on "
+        rf"{min(sizes)} to {max(sizes)} patterns, with $z_{{max}}$ = {64 * min(overlaps):.2f}/d to "
+        rf"{64 * max(overlaps):.2f}/d, against {64 * hot:.2f}/d at $\beta$ = 20.",
+        {"fewest": float(min(sizes)), "most": float(max(sizes)), "least_overlap": min(overlaps)},
+    )
 
 
 CLAIMS = (
     hysteresis, hysteresis_window, stepwise_growth, saturation, supports_shrink, threshold_count_low,
     low_beta_order, threshold_count_high, many_branches, top_five, top_five_energies, global_minimum,
-    after_the_crossing,
+    after_the_crossing, within_retrieval,
 )  # fmt: skip

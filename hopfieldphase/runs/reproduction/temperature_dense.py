@@ -28,8 +28,9 @@ def no_hysteresis() -> Finding:
     return Finding(
         verdict(agrees and not first, Verdict.SCANNED if agrees else Verdict.FAILS),
         rf"True up to $\beta$ = 400: the two $z_{{max}}$ differ by {small(inside)} of 1/d at most. Beyond, "
-        rf"{len(first)} of {len(differ)} realizations show hysteresis: retrieved patterns are stable from $\beta$ = "
-        rf"{min(first):g} to {max(first):g} on, and the sweep up jumps at {min(jumps):g} to {max(jumps):g}."
+        f"{len(first)} of {len(differ)} realizations show hysteresis: retrieved patterns are stable from "
+        rf"$\beta$ = {min(first):g} to {max(first):g} on, and the sweep up jumps at {min(jumps):g} to "
+        f"{max(jumps):g}."
         if first
         else "The two sweeps agree up to the highest value tried.",
         {"difference": inside, "loops": float(len(first)), "first_lower": min(first, default=np.inf),
@@ -53,9 +54,9 @@ def one_state() -> Finding:
     inside = counts[140.0] == counts[400.0] == 1
     return Finding(
         verdict(inside and counts[700.0] == 1, Verdict.SCANNED if inside else Verdict.FAILS),
-        rf"All {starts} starts (every pattern, mixtures, random sets) lead to one minimum at $\beta$ = 140 and 400, "
-        rf"but to {counts[700.0]} at 700. That there is only one is certain below $\beta = 2d/(1 - \min C)$ = "
-        rf"{certain:.1f}, where no variance of the patterns can make $\nabla^2\Gamma$ negative.",
+        rf"All {starts} starts (every pattern, mixtures, random sets) lead to one minimum at $\beta$ = 140 "
+        rf"and 400, but to {counts[700.0]} at 700. That there is only one is certain below $\beta = 2d/(1 - "
+        rf"\min C)$ = {certain:.1f}, where no variance of the patterns can make $\nabla^2\Gamma$ negative.",
         {"at_140": float(counts[140.0]), "at_400": float(counts[400.0]), "at_700": float(counts[700.0]),
          "certain_below": certain},
     )  # fmt: skip
@@ -76,8 +77,8 @@ def overlap_grows() -> Finding:
     mean = figures.mean_curves(sweep, "overlap_max")[0]
     return Finding(
         verdict(steps.min() > 0 and jumps == 0 and bool((np.diff(spread) > 0).all())),
-        rf"It grows at every step of every realization, from {mean[0]:.4f} to {mean[-1]:.4f} on average, with {jumps} "
-        rf"jumps; the standard deviation grows from {spread[0, 0]:.5f} to {spread[0, -1]:.5f}.",
+        f"It grows at every step of every realization, from {mean[0]:.4f} to {mean[-1]:.4f} on average, "
+        f"with {jumps} jumps; the standard deviation grows from {spread[0, 0]:.5f} to {spread[0, -1]:.5f}.",
         {"smallest_step": float(steps.min()), "jumps": float(jumps), "spread": float(spread[0, -1])},
     )
 
@@ -98,10 +99,10 @@ def target() -> Finding:
         shares.append(float(state.weights.max()))
     return Finding(
         verdict(kept == figures.REALIZATIONS, Verdict.READING),
-        rf"No pattern is targeted in this range: started on pattern 0 at $\beta$ = 400, the state has its largest "
-        rf"overlap with pattern 0 in {kept} of {figures.REALIZATIONS} realizations. It is one mixture of all 100, in "
-        rf"which the largest weight is {min(shares):.3f} to {max(shares):.3f}; $z_{{max}}$ only names the pattern "
-        "nearest to it.",
+        r"No pattern is targeted in this range: started on pattern 0 at $\beta$ = 400, the state has its "
+        f"largest overlap with pattern 0 in {kept} of {figures.REALIZATIONS} realizations. It is one "
+        f"mixture of all 100, in which the largest weight is {min(shares):.3f} to {max(shares):.3f}; "
+        f"$z_{{max}}$ only names the pattern nearest to it.",
         {"kept": float(kept), "largest_weight": max(shares)},
     )
 
@@ -120,9 +121,9 @@ def support_full() -> Finding:
     beyond = int(figures.softmax_loop()["support_size"].values.min())
     return Finding(
         verdict(full and bool((np.diff(mean) < 0).all()) and bool((np.diff(spread) > 0).all())),
-        rf"All 100 weights exceed $10^{{-10}}$ at every point (and still {beyond} at every point up to $\beta$ = 1000). "
-        f"The mean IPR falls at every step, from {mean[0]:.2f} to {mean[-1]:.2f}, and its standard deviation grows "
-        f"from {spread[0]:.4f} to {spread[-1]:.2f}.",
+        f"All 100 weights exceed $10^{{-10}}$ at every point (and still {beyond} at every point up to "
+        rf"$\beta$ = 1000). The mean IPR falls at every step, from {mean[0]:.2f} to {mean[-1]:.2f}, and its "
+        f"standard deviation grows from {spread[0]:.4f} to {spread[-1]:.2f}.",
         {"ipr_first": float(mean[0]), "ipr_last": float(mean[-1]), "spread": float(spread[-1]),
          "support_beyond": float(beyond)},
     )  # fmt: skip
@@ -140,8 +141,8 @@ def no_spinodal() -> Finding:
     beyond = float(figures.softmax_loop()["hessian_min"].values.min())
     return Finding(
         verdict(inside > 0.05 and beyond > 0.05, Verdict.SCANNED if inside > 0.05 else Verdict.FAILS),
-        rf"$\lambda_{{\min}}/\beta$ is {inside:.3f} or more at every point of the ten sweeps up to $\beta$ = 400; on "
-        rf"the way to 1000 it goes down to {beyond:.3f} before the state jumps.",
+        rf"$\lambda_{{\min}}/\beta$ is {inside:.3f} or more at every point of the ten sweeps up to $\beta$ "
+        f"= 400; on the way to 1000 it goes down to {beyond:.3f} before the state jumps.",
         {"least_inside": inside, "least_beyond": beyond},
     )
 
@@ -158,7 +159,8 @@ def energy_decreases() -> Finding:
     steps = np.diff(energies, axis=1)
     return Finding(
         verdict(len(energies) == 1 and steps.max() < 0),
-        f"{len(energies)} branch; $\\Gamma$ falls at every step, from {energies[0, 0]:.4f} to {energies[0, -1]:.4f}.",
+        rf"{len(energies)} branch; $\Gamma$ falls at every step, from {energies[0, 0]:.4f} to "
+        f"{energies[0, -1]:.4f}.",
         {"branches": float(len(energies)), "largest_step": float(steps.max())},
     )
 
