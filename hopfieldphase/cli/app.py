@@ -14,6 +14,7 @@ from hopfieldphase.cli import (
     figures,
     info,
     load_branches,
+    reproduce,
     run,
     stability,
     sweep,
@@ -71,3 +72,4 @@ app.command("stability", cls=Command, short_help="Descend near a minimum with a 
     stability.stability
 )
 app.command("thermal", cls=Command, short_help="Compare thermal averages with attention.")(thermal.thermal)
+app.command("reproduce", cls=Command, short_help="Measure the claims of the paper.")(reproduce.reproduce)

@@ -62,7 +62,7 @@ def figures(
                 shutil.copyfile(
                     (spec.default_folder / FIGURE).with_suffix(suffix), target.with_suffix(suffix)
                 )
-        console.say(f"{name}: {target}")
+        console.report(f"{name}: {target}")
     console.say(f"wrote {len(wanted)} figures to {out}")
 
 
