@@ -57,6 +57,17 @@ def test_thinning_keeps_every_nth_state(model):
     np.testing.assert_array_equal(third, every[2::3])
 
 
+def test_no_bit_depends_on_where_arrays_lie(model):
+    problem, kept, found = kernel_problem(model), [], set()
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        kept.append(np.empty(int(rng.integers(1, 50))))  # so that the heap looks different every time
+        states, energies = np.empty((60, 3)), np.empty(60)
+        metropolis_chain(_generator(), problem, 4.0, 1.0, np.zeros(3), 0.05, 0.574, 5, 1, states, energies)
+        found.add(states.tobytes() + energies.tobytes())
+    assert len(found) == 1
+
+
 def test_passage_is_the_plain_scheme(model):
     beta, temperature, step = 4.0, 0.3, 0.03
     normals, offsets = np.array([[1.0, 0.0, 0.0], [-0.6, 0.8, 0.0]]), np.array([0.55, 0.5])
