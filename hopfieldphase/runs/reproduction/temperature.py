@@ -229,11 +229,13 @@ def top_five() -> Finding:
     singles = int((table["support_size"].values == 1).sum())
     overlaps, energies = np.ptp(table["overlap_max"].values), np.ptp(table["free_energy"].values)
     jumps = followed["jumped"].values.sum(axis=1)
-    ties = int(figures.sparse_branches(290.0).n_states)
+    ties = sum(
+        abs(64 * branch.at(290.0).overlap_max - 1) < EXACT for branch in figures.sparse_branches(290.0)
+    )
     return Finding(
         verdict(singles == 0, Verdict.READING),
         rf"All {singles} are stored patterns: $z_{{max}}$ = 1/64 and $\Gamma$ are equal (spread "
-        f"{small(max(overlaps, energies))}), the ranking has {ties} nearly tied candidates, and nothing "
+        f"{small(max(overlaps, energies))}), {ties} patterns tie for these five places, and nothing "
         "crosses while they exist. What crosses and jumps is the warm-started continuation below their "
         f"ends: {jumps.min()} to {jumps.max()} jumps each.",
         {"stored": float(singles), "spread": float(max(overlaps, energies)), "jumps": float(jumps.sum())},
