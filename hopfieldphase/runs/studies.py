@@ -73,6 +73,8 @@ STUDIES: dict[str, Study] = {
     "large-d": Study("large_d", "runs.large_d_spec:LargeDSpec"),
     "barrier": Study("barrier", "runs.barrier_spec:BarrierSpec"),
     "escape": Study("escape", "runs.escape_spec:EscapeSpec"),
+    "tail-sensitivity": Study("tail_sensitivity", "runs.tail_sensitivity_spec:TailSensitivitySpec"),
+    "integrability": Study("integrability", "runs.integrability_spec:IntegrabilitySpec"),
 }
 
 

@@ -205,9 +205,7 @@ def gaussian_twins(
     """
     h = perturbation
     if scales[0] == scales[1] or h == 0:
-        raise InputError(
-            "equal scales, or a perturbation of 0, change nothing: give b_1 != b_2 and h != 0"
-        )
+        raise InputError("equal scales, or a perturbation of 0, change nothing: give b_1 != b_2 and h != 0")
     first = _gaussian_instance(MatrixInverse(0.0, 0.0, *scales), sigmas)
     low, high = sigmas[0] ** 2, sigmas[1] ** 2
     g = h * high / ((1 + h) * low + h * high)
