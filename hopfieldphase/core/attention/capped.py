@@ -1,0 +1,398 @@
+r"""Attention under caps: a budget R spread over the patterns, none of which takes more than its cap u.
+
+Each map maximizes a concave function over the capped simplex
+:math:`\{p : 0 \le p_i \le u_i,\ \sum_i p_i = R\}`: quadratic (`WaterFilling` and its two cases of one fixed
+number, `CappedSimplex` and `ConstrainedSparsemax`), entropic (`ConstrainedSoftmax`) or linear
+(`GreedyFilling`).
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from hopfieldphase.core.arrays import Array, DType, Namespace, float_array, pattern_array, score_array
+from hopfieldphase.core.attention.contract import Attention
+from hopfieldphase.core.checks import real_number
+from hopfieldphase.core.errors import InputError
+
+_EPSILON = 2.220446049250313e-16
+_SETTLED = 1e-14  # of the budget: what a sum of thousands of weights may miss it by
+_MAX_ROUNDS = 4  # each round multiplies the error of the threshold by the rounding of the scores
+
+# A cap of +∞ and a score of −∞ mean what IEEE arithmetic makes of them.
+_ieee = np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore")
+
+
+@dataclass(frozen=True, eq=False)
+class _Capped(Attention):
+    """A budget and caps, checked, and what the maps over one capped simplex share."""
+
+    budget: float = 1.0
+    caps: Array = math.inf
+    has_conjugate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", real_number("budget", self.budget, 0, math.inf, ends="()"))
+        xp, caps, _ = float_array(self.caps, "caps")
+        if not bool(xp.all(caps >= 0)):
+            raise InputError("caps have a negative or NaN entry: give caps >= 0, with inf for none")
+        object.__setattr__(self, "caps", caps)
+
+    def room(self, scores: Array) -> tuple[Namespace, Array, Array, Array, DType]:
+        """Namespace, scores, the caps that count (…, n), the budget (…, 1) and the dtype of results.
+
+        The caps are those of the patterns that are present, and at most the budget, which no weight exceeds.
+
+        Raises
+        ------
+        InputError
+            If the scores are not those of an attention map, the caps do not fit them, or cannot hold the
+            budget.
+        """
+        xp, z, _, dtype = score_array(scores)
+        caps = xp.asarray(self.caps, dtype=xp.float64, device=z.device)
+        if caps.ndim > z.ndim or any(
+            size not in (1, full) for size, full in zip(caps.shape[::-1], z.shape[::-1], strict=False)
+        ):
+            raise InputError(
+                f"caps have shape {tuple(caps.shape)}, scores {tuple(z.shape)}: give one, or one per score"
+            )
+        caps = xp.where(z > -math.inf, xp.clip(caps, max=self.budget), 0.0)
+        held = xp.sum(caps, axis=-1, keepdims=True)
+        lacking = held < self.budget * (1 - z.shape[-1] * _EPSILON)
+        if bool(xp.any(lacking)):
+            least = float(xp.min(held))
+            raise InputError(
+                f"caps of the present patterns sum to {least:.12g} in a row, which cannot hold the budget "
+                f"{self.budget:.12g}: raise the caps or lower the budget"
+            )
+        return xp, z, caps, xp.clip(held, max=self.budget), dtype
+
+
+@dataclass(frozen=True, eq=False)
+class WaterFilling(_Capped):
+    r"""Euclidean projection of the scores onto a capped simplex: the continuous quadratic knapsack.
+
+    .. math:: p = \arg\min_p \tfrac12 |p - z|^2 \quad\text{s.t. } \sum_i p_i = R,\ 0 \le p_i \le u_i,
+
+    that is :math:`p_i = \min(u_i, [z_i - \tau]_+)`. Tied scores under equal caps get equal weights.
+
+    Parameters
+    ----------
+    budget : float
+        Total weight R of a row, 0 < R < ∞.
+    caps : float or array, broadcast to the scores
+        Largest weight u ≥ 0 of each pattern; +∞ for none, 0 makes a pattern absent. Together the caps of the
+        present patterns of a row hold the budget.
+
+    Raises
+    ------
+    InputError
+        If the budget is not positive, or a cap is negative or NaN.
+
+    Notes
+    -----
+    Helgason, Kennington and Lall (1980); Pardalos and Kovoor (1990); named constrained sparsemax at R = 1 by
+    Malaviya, Ferreira and Martins (2018). Here the 2n breakpoints z and z − u of the piecewise linear total
+    are sorted; `hopfieldphase.kernels.attention_capped` gives the same values without sorting.
+
+    Where all weights are at 0 or at their caps, the weights have a range of thresholds: τ is its largest.
+
+    Examples
+    --------
+    >>> WaterFilling(budget=2.0, caps=1.0).weights(np.array([3.0, 0.5, 0.25, -1.0]))
+    array([1.   , 0.625, 0.375, 0.   ])
+    """
+
+    name: ClassVar[str] = "water-filling"
+    has_threshold: ClassVar[bool] = True
+
+    @_ieee
+    def weights(self, scores: Array) -> Array:
+        """Weights p_i = min(u_i, [z_i − τ]₊), which sum to R.
+
+        Raises
+        ------
+        InputError
+            If a row has NaN or +∞ or nothing but −∞, or caps that do not fit or cannot hold the budget.
+        """
+        xp, z, caps, budget, dtype = self.room(scores)
+        return xp.astype(_fill(xp, z, caps, budget)[0], dtype)
+
+    @_ieee
+    def threshold(self, scores: Array) -> Array:
+        """Threshold τ: patterns of z > τ (and u > 0) have weight. Errors as `weights`."""
+        xp, z, caps, budget, dtype = self.room(scores)
+        return xp.astype(_fill(xp, z, caps, budget)[1][..., 0], dtype)
+
+    @_ieee
+    def conjugate(self, scores: Array) -> Array:
+        """Ω*(z) = max_p z·p − |p|²/2 over the capped simplex. Errors as `weights`."""
+        xp, z, caps, budget, dtype = self.room(scores)
+        p, _ = _fill(xp, z, caps, budget)
+        held = xp.where(p > 0, z, 0.0)
+        return xp.astype(xp.sum(p * (held - p / 2), axis=-1), dtype)
+
+    @_ieee
+    def jacobian_action(self, scores: Array, direction: Array) -> Array:
+        """J v: on the patterns with 0 < p < u, v less its mean over them; 0 elsewhere.
+
+        Errors as `weights`.
+        """
+        xp, z, caps, budget, dtype = self.room(scores)
+        _, v, v_dtype = pattern_array(direction, "direction")
+        p, _ = _fill(xp, z, caps, budget)
+        free = (p > 0) & (p < caps)
+        count = xp.sum(xp.astype(free, xp.float64), axis=-1, keepdims=True)
+        mean = xp.sum(xp.where(free, v, 0.0), axis=-1, keepdims=True) / xp.clip(count, min=1.0)
+        return xp.astype(xp.where(free, v - mean, 0.0), xp.result_type(dtype, v_dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class CappedSimplex(WaterFilling):
+    """Projection onto {0 ≤ p_i ≤ 1, Σp = k}, the hull of the k-subsets: a smooth top-k mask.
+
+    `WaterFilling` with all caps 1; for k = 1 it is sparsemax.
+
+    Parameters
+    ----------
+    budget : float
+        Number k of patterns, any real 0 < k ≤ n.
+    """
+
+    caps: Array = field(default=1.0, init=False)
+    name: ClassVar[str] = "capped-simplex"
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedSparsemax(WaterFilling):
+    """Sparsemax with an upper bound on each weight: `WaterFilling` with budget 1.
+
+    Parameters
+    ----------
+    caps : float or array, broadcast to the scores
+        Largest weight of each pattern, e.g. what is left of its fertility.
+
+    Notes
+    -----
+    Malaviya, Ferreira and Martins, "Sparse and Constrained Attention for Neural Machine Translation" (2018).
+    """
+
+    budget: float = field(default=1.0, init=False)
+    name: ClassVar[str] = "constrained-sparsemax"
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedSoftmax(_Capped):
+    r"""Softmax with an upper bound on each weight.
+
+    .. math:: p = \arg\max_p z \cdot p - \sum_i p_i \ln p_i
+              \quad\text{s.t. } \sum_i p_i = 1,\ 0 \le p_i \le u_i,
+
+    that is :math:`p_i = \min(u_i, e^{z_i - \tau})`. No weight vanishes where u > 0, so there is no threshold.
+    Patterns tied at a cap are all at it.
+
+    Parameters
+    ----------
+    caps : float or array, broadcast to the scores
+        Largest weight u ≥ 0 of each pattern; +∞ for none.
+
+    Raises
+    ------
+    InputError
+        If a cap is negative or NaN.
+
+    Notes
+    -----
+    Martins and Kreutzer, "Learning What's Easy" (2017). The capped patterns are the first ones in the order
+    of z − ln u; how many they are is found by bisection.
+
+    Examples
+    --------
+    >>> ConstrainedSoftmax(caps=0.5).weights(np.array([9.0, 0.0, 0.0]))
+    array([0.5 , 0.25, 0.25])
+    """
+
+    budget: float = field(default=1.0, init=False)
+    name: ClassVar[str] = "constrained-softmax"
+
+    @_ieee
+    def weights(self, scores: Array) -> Array:
+        """Weights p_i = min(u_i, e^{z_i − τ}), which sum to one.
+
+        Raises
+        ------
+        InputError
+            If a row has NaN or +∞ or nothing but −∞, or caps that do not fit or sum to less than one.
+        """
+        xp, z, caps, budget, dtype = self.room(scores)
+        return xp.astype(_spread(xp, z, caps, budget), dtype)
+
+    @_ieee
+    def conjugate(self, scores: Array) -> Array:
+        """Ω*(z) = max_p z·p − Σ p ln p over the capped simplex. Errors as `weights`."""
+        xp, z, caps, budget, dtype = self.room(scores)
+        p = _spread(xp, z, caps, budget)
+        positive = p > 0
+        value = xp.where(positive, z, 0.0) - xp.log(xp.where(positive, p, 1.0))
+        return xp.astype(xp.sum(p * value, axis=-1), dtype)
+
+    @_ieee
+    def jacobian_action(self, scores: Array, direction: Array) -> Array:
+        """J v: p (v − Σpv/Σp), with both sums over the patterns below their caps; 0 at them.
+
+        Errors as `weights`.
+        """
+        xp, z, caps, budget, dtype = self.room(scores)
+        _, v, v_dtype = pattern_array(direction, "direction")
+        p = _spread(xp, z, caps, budget)
+        free = xp.where(p < caps, p, 0.0)
+        total = xp.sum(free, axis=-1, keepdims=True)
+        mean = xp.sum(free * v, axis=-1, keepdims=True) / xp.where(total > 0, total, 1.0)
+        return xp.astype(free * (v - mean), xp.result_type(dtype, v_dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyFilling(_Capped):
+    r"""Linear maximizer over a capped simplex: the best scores are filled to their caps in turn.
+
+    .. math:: p \in \arg\max_p z \cdot p \quad\text{s.t. } \sum_i p_i = R,\ 0 \le p_i \le u_i.
+
+    With all caps 1 and R = k this is the hard top-k mask. Scores tied where the budget ends share what is
+    left of it as equally as their caps allow, the maximizer of least norm and the limit of
+    `WaterFilling(R, u)` at scores z/T for T → 0. The derivative is zero, and the conjugate, the sum of the R
+    largest scores at caps 1, has no gradient at such ties.
+
+    Parameters
+    ----------
+    budget, caps
+        As for `WaterFilling`.
+
+    Raises
+    ------
+    InputError
+        As `WaterFilling`.
+
+    Examples
+    --------
+    >>> GreedyFilling(budget=2.0, caps=1.0).weights(np.array([3.0, 1.0, 1.0, -1.0]))
+    array([1. , 0.5, 0.5, 0. ])
+    """
+
+    name: ClassVar[str] = "greedy-filling"
+    has_threshold: ClassVar[bool] = True
+
+    @_ieee
+    def weights(self, scores: Array) -> Array:
+        """Weights: u above the last score that the budget reaches, 0 below it. Errors as `WaterFilling`."""
+        xp, z, caps, budget, dtype = self.room(scores)
+        return xp.astype(_pour(xp, z, caps, budget)[0], dtype)
+
+    @_ieee
+    def threshold(self, scores: Array) -> Array:
+        """Largest score that the budget does not reach, −∞ if there is none. Errors as `weights`."""
+        xp, z, caps, budget, dtype = self.room(scores)
+        edge = _pour(xp, z, caps, budget)[1]
+        return xp.astype(xp.max(xp.where(z < edge, z, -math.inf), axis=-1), dtype)
+
+    @_ieee
+    def conjugate(self, scores: Array) -> Array:
+        """Ω*(z) = max_p z·p over the capped simplex, its support function. Errors as `weights`."""
+        xp, z, caps, budget, dtype = self.room(scores)
+        p = _pour(xp, z, caps, budget)[0]
+        return xp.astype(xp.sum(p * xp.where(p > 0, z, 0.0), axis=-1), dtype)
+
+    def jacobian_action(self, scores: Array, direction: Array) -> Array:
+        """J v = 0: the weights are constant where they are continuous. Errors as `weights`."""
+        xp, z, _, _, dtype = self.room(scores)
+        _, v, v_dtype = pattern_array(direction, "direction")
+        shape = xp.broadcast_arrays(z, v)[0].shape
+        return xp.zeros(shape, dtype=xp.result_type(dtype, v_dtype), device=z.device)
+
+
+def _fill(xp: Namespace, z: Array, caps: Array, budget: Array) -> tuple[Array, Array]:
+    """Weights (…, n) and threshold (…, 1) of `WaterFilling`.
+
+    The threshold is a sum of two numbers, origin + level, so that z − τ keeps its digits where scores are
+    large and far apart; the origin is moved until that is so.
+    """
+    origin = xp.max(xp.where(caps > 0, z, -math.inf), axis=-1, keepdims=True)
+    origin = xp.where(xp.isfinite(origin), origin, 0.0)  # all caps zero: nothing to fill
+    p, level = xp.zeros_like(z), xp.zeros_like(origin)
+    for _ in range(_MAX_ROUNDS):
+        origin = origin + level
+        above = xp.where(caps > 0, z - origin, 0.0)
+        level = _level(xp, above, caps, budget)
+        # Running sums have lost digits over many patterns; Newton steps on the support return them.
+        for _ in range(2):
+            p = xp.minimum(xp.clip(above - level, min=0.0), caps)
+            free = xp.sum(xp.astype((p > 0) & (p < caps), xp.float64), axis=-1, keepdims=True)
+            level = level + (xp.sum(p, axis=-1, keepdims=True) - budget) / xp.clip(free, min=1.0)
+        p = xp.minimum(xp.clip(above - level, min=0.0), caps)
+        if bool(xp.all(xp.abs(xp.sum(p, axis=-1, keepdims=True) - budget) <= _SETTLED * budget)):
+            break
+    # A weight within rounding of its cap is at it: its derivative is that of the cap.
+    return xp.where((p > 0) & (p >= caps - 8 * _EPSILON * budget), caps, p), origin + level
+
+
+def _level(xp: Namespace, z: Array, caps: Array, budget: Array) -> Array:
+    """Largest root (…, 1) of Σ_i min(u_i, [z_i − τ]₊) = R, from the sorted breakpoints.
+
+    As τ falls from the largest score, the total grows by the number of patterns between 0 and cap times the
+    distance: a sum of positive terms.
+    """
+    edges = xp.concat([z, z - caps], axis=-1)
+    order = xp.argsort(edges, axis=-1, descending=True)
+    edges = xp.take_along_axis(edges, order, axis=-1)
+    ones = xp.ones_like(z)
+    free = xp.cumulative_sum(xp.take_along_axis(xp.concat([ones, -ones], axis=-1), order, axis=-1), axis=-1)
+    grown = xp.cumulative_sum(free[..., :-1] * (edges[..., :-1] - edges[..., 1:]), axis=-1)
+    last = xp.sum(xp.astype(grown < budget, xp.int64), axis=-1, keepdims=True)
+    last = xp.clip(last, max=edges.shape[-1] - 2)
+    before = xp.concat([xp.zeros_like(budget), grown], axis=-1)
+    missing = budget - xp.take_along_axis(before, last, axis=-1)
+    slope = xp.clip(xp.take_along_axis(free, last, axis=-1), min=1.0)
+    return xp.take_along_axis(edges, last, axis=-1) - missing / slope
+
+
+def _spread(xp: Namespace, z: Array, caps: Array, budget: Array) -> Array:
+    """Weights (…, n) of `ConstrainedSoftmax`."""
+    present = caps > 0
+    priority = xp.where(present, z - xp.log(xp.where(present, caps, 1.0)), -math.inf)
+    rank = xp.argsort(xp.argsort(priority, axis=-1, descending=True), axis=-1)
+    low = xp.zeros_like(rank[..., :1])
+    high = xp.sum(xp.astype(present, rank.dtype), axis=-1, keepdims=True)
+    while bool(xp.any(low < high)):
+        middle = (low + high) // 2
+        free = _share(xp, z, caps, budget, present & (rank >= middle))
+        enough = xp.all(free <= caps, axis=-1, keepdims=True)
+        low, high = xp.where(enough, low, middle + 1), xp.where(enough, middle, high)
+    free = present & (rank >= low)
+    return xp.where(free, xp.minimum(_share(xp, z, caps, budget, free), caps), caps)
+
+
+def _share(xp: Namespace, z: Array, caps: Array, budget: Array, free: Array) -> Array:
+    """Softmax over the free patterns of what the caps of the others leave of the budget."""
+    top = xp.max(xp.where(free, z, -math.inf), axis=-1, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, 0.0)
+    p = xp.where(free, xp.exp(xp.where(free, z, top) - top), 0.0)
+    rest = xp.clip(budget - xp.sum(xp.where(free, 0.0, caps), axis=-1, keepdims=True), min=0.0)
+    total = xp.sum(p, axis=-1, keepdims=True)
+    return p * (rest / xp.where(total > 0, total, 1.0))
+
+
+def _pour(xp: Namespace, z: Array, caps: Array, budget: Array) -> tuple[Array, Array]:
+    """Weights (…, n) of `GreedyFilling`, and the last score (…, 1) that the budget reaches."""
+    order = xp.argsort(z, axis=-1, descending=True)
+    filled = xp.cumulative_sum(xp.take_along_axis(caps, order, axis=-1), axis=-1)
+    # Running sums that should meet the budget may miss it by rounding.
+    short = filled < budget * (1 - z.shape[-1] * _EPSILON)
+    last = xp.clip(xp.sum(xp.astype(short, xp.int64), axis=-1, keepdims=True), max=z.shape[-1] - 1)
+    edge = xp.take_along_axis(z, xp.take_along_axis(order, last, axis=-1), axis=-1)
+    above = xp.where(z > edge, caps, 0.0)
+    tied = xp.where(z == edge, caps, 0.0)
+    rest = xp.clip(budget - xp.sum(above, axis=-1, keepdims=True), min=0.0)
+    rest = xp.minimum(rest, xp.sum(tied, axis=-1, keepdims=True))
+    return above + _fill(xp, xp.zeros_like(z), tied, rest)[0], edge
