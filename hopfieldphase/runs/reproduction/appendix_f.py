@@ -245,8 +245,8 @@ def descent_precision() -> Finding:
     return Finding(
         verdict(bool(reached.all()), Verdict.READING),
         f"To about half of the digits: asked for a relative residual of {tolerance:g}, {reached.sum()} of "
-        f"{reached.size} points of realization 0 reach it within {limit} steps, and {stalled.sum()} stop where "
-        rf"the decrease of $\Gamma$ drowns in its rounding (median residual {residual:.0e}).",
+        f"{reached.size} points of realization 0 reach it within {limit} steps, and {stalled.sum()} stop "
+        rf"where the decrease of $\Gamma$ drowns in its rounding (median residual {residual:.0e}).",
         {"reached": float(reached.sum()), "stalled": float(stalled.sum()), "residual": residual},
     )
 
