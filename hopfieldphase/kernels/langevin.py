@@ -11,20 +11,10 @@ import numpy as np
 from hopfieldphase.kernels.dense import add_weighted_rows, inner, rows_times
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.rows import weights_row
-from hopfieldphase.kernels.steps import evaluate
+from hopfieldphase.kernels.steps import apart, evaluate
 
 # Robbins-Monro gain n^-GAIN of ln h during burn-in: its sum diverges, that of its square does not.
 GAIN = 0.6
-# Numbers between scores and weights. Closer than the longest SIMD step, compiled loops fall back to one
-# number at a time and add up in another order: the last bit would depend on where the arrays happen to lie.
-_GAP = 64
-
-
-@jit
-def _scores_and_weights(M):
-    """Two arrays (M,) at a fixed distance."""
-    work = np.empty(2 * M + _GAP)
-    return work[:M], work[M + _GAP :]
 
 
 @jit
@@ -36,7 +26,7 @@ def metropolis_chain(generator, problem, beta, temperature, x, step, target, bur
     state is kept. Returns h and the mean of a.
     """
     M, d = problem.patterns.shape
-    z, p = _scores_and_weights(M)
+    z, p = apart(M)
     image, trial, trial_image = np.empty(d), np.empty(d), np.empty(d)
     gamma = evaluate(problem, beta, x, z, p, image)[0]
     rate = beta / temperature
@@ -92,7 +82,7 @@ def first_passage(generator, problem, beta, temperature, x, step, normals, offse
     `max_steps`.
     """
     M, d = problem.patterns.shape
-    z, p = _scores_and_weights(M)
+    z, p = apart(M)
     image, noise, trial = np.empty(d), np.empty(d), np.empty(d)
     rate = beta * step
     amplitude = math.sqrt(2.0 * temperature * step)

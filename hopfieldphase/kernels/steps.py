@@ -30,6 +30,10 @@ class Problem(NamedTuple):
     length: float
 
 
+# More doubles than any vector register and unrolling spans.
+_GAP = 64
+
+
 class Workspace(NamedTuple):
     """Arrays that relaxations reuse: the state and a trial, each with image T, overlaps and weights."""
 
@@ -48,11 +52,23 @@ class Workspace(NamedTuple):
 @jit
 def workspace(M, d):
     """Allocate a `Workspace` for M patterns in d dimensions."""
+    z, p = apart(M)
+    trial_z, trial_p = apart(M)
     return Workspace(
-        np.empty(d), np.empty(d), np.empty(M), np.empty(M),
-        np.empty(d), np.empty(d), np.empty(M), np.empty(M),
-        np.empty(d), curvature_arrays(M, d),
+        np.empty(d), np.empty(d), z, p, np.empty(d), np.empty(d), trial_z, trial_p, np.empty(d),
+        curvature_arrays(M, d),
     )  # fmt: skip
+
+
+@jit
+def apart(M):
+    """Two arrays of M values that are never close neighbours in memory.
+
+    Vectorised loops from one into the other fall back to scalar code, with other roundings, where the two
+    nearly overlap: chance in the allocator must not decide the last bit of a state.
+    """
+    buffer = np.empty(2 * M + _GAP)
+    return buffer[:M], buffer[M + _GAP :]
 
 
 @jit
