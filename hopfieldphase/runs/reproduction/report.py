@@ -27,7 +27,10 @@ PARTS = (
     "proofs",
     "appendix_d1",
     "appendix_d",
+    "appendix_e",
+    "appendix_e2",
     "appendix_f",
+    "appendix_g1",
     "appendix_g4",
 )
 """The modules with claims, in the order of the report."""
