@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from hopfieldphase.core.arrays import Array
+from hopfieldphase.core.attention.contract import Attention
 from hopfieldphase.core.attention.selection import CappedEntmax, SparsemaxK, TopK, TopP
 from hopfieldphase.core.attention.tsallis import Entmax
 from hopfieldphase.kernels.attention_rows import acceptable, filled_rows, is_numpy
@@ -59,8 +60,10 @@ def selected_weights(
     the scores above a level, until few scores are left between two levels.
     """
     inner = attention.inner
-    if not is_numpy(scores) or not isinstance(inner, Entmax):
+    if not is_numpy(scores):
         return attention.weights(scores)
+    if not isinstance(inner, Entmax):
+        return filled_rows(attention, scores, lambda z, w, i, j: _plain(attention, z, w, i, j), out, threads)
     if isinstance(attention, TopP):
         p = attention.p
         return filled_rows(attention, scores, lambda z, w, i, j: _mass_rows(z, p, w, i, j), out, threads)
@@ -69,6 +72,11 @@ def selected_weights(
     return filled_rows(
         attention, scores, lambda z, w, i, j: _largest_rows(z, k, alpha, beta, w, i, j), out, threads
     )
+
+
+def _plain(attention: Attention, rows: np.ndarray, p: np.ndarray, start: int, stop: int) -> bool:
+    p[start:stop] = attention.weights(rows[start:stop])
+    return True
 
 
 @jit
