@@ -277,7 +277,7 @@ def divergence_interior() -> Finding:
     return Finding(
         verdict(max(sizes.values()) == M and infinite == 0, Verdict.READING if on_face else Verdict.FAILS),
         rf"Retrieval at $\alpha > 1$ is what the premise leaves out: at $\beta$ = {BETA:g} the minima that "
-        f"are reached from every second of the {M} patterns of Figure 10 have at most "
+        f"are reached from the {M} patterns of Figure 10 have at most "
         + " and ".join(rf"{size} ($\alpha$ = {alpha:g})" for alpha, size in sizes.items())
         + rf" of the {M} weights. On the boundary $D_\alpha(p(t)\|p^\star) = \infty$ until $p(t)$ is within "
         rf"the support: for the first {infinite} of {len(path)} steps of a path at $\alpha = 2$ (12 "
