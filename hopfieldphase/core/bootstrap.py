@@ -61,7 +61,8 @@ def bootstrap_ratio(
     -----
     Equations (36) and (37) of "Attention Kernels for Learning Maps Between Heavy-Tailed Measures".
     """
-    d, floor = (sample(x, name, least=2)[:, 0] for x, name in ((distances, "d"), (reference, "reference")))
+    d = sample(distances, "distances", least=2)[:, 0]
+    floor = sample(reference, "reference", least=2)[:, 0]
     if summary not in get_args(Summary):
         raise InputError(f"summary = {summary!r} is unknown: use median or mean")
     level = real_number("level", level, 0, 1, ends="()")
@@ -70,8 +71,7 @@ def bootstrap_ratio(
         raise InputError(f"the {summary} of the reference is {of(floor):g}: give positive distances")
 
     def ratio(above: Floats, below: Floats, axis: int = -1) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(of(above, axis=axis) / of(below, axis=axis))
+        return np.asarray(of(above, axis=axis) / of(below, axis=axis))
 
     found = _bootstrap(
         (d, floor),
@@ -88,4 +88,5 @@ def bootstrap_ratio(
 
 
 def _bootstrap(*args: Any, **options: Any) -> Any:
-    return scipy.stats.bootstrap(*args, **options)  # pyright: ignore[reportUnknownMemberType]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a ratio to zero is reported in words
+        return scipy.stats.bootstrap(*args, **options)  # pyright: ignore[reportUnknownMemberType]

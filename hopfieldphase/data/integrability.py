@@ -77,7 +77,7 @@ def integrability_summary(tree: xr.DataTree) -> dict[str, Any]:
         `index`, `score`, `draws`, `size` (the largest), and `integrals`, one for each kernel and power:
         `finite` (whether the population value exists), `population` (None where it does not), `typical`, the
         logarithm of the median mean at the largest size, `growth` (the expected exponent) and `measured`,
-        fitted to the medians over the upper half of the sizes. For softmax both are exponents of the
+        fitted to the medians over the upper half of the sizes. For the exponential both are exponents of the
         logarithm of the mean, 1/a, not of the mean itself. `control`: `typical` and `log_population` of
         softmax under the Gaussian. `unconverged`, always empty.
     """
@@ -119,11 +119,11 @@ def integrability_summary(tree: xr.DataTree) -> dict[str, Any]:
 def integrability_lines(summary: Mapping[str, Any]) -> list[str]:
     """The summary in words, in lines of at most 80 columns."""
     lines = [
-        f"tail index {summary['index']:g}, score {summary['score']:g} z: medians of {summary['draws']} samples "
-        "up to",
-        f"n = {summary['size']}; a mean grows like n^e, that of softmax like exp(n^e)",
+        f"tail index {summary['index']:g}, score {summary['score']:g} z; medians of {summary['draws']} "
+        "samples",
+        f"up to n = {summary['size']}; a mean grows like n^e, with the exponential like exp(n^e)",
         "",
-        f"{'kernel':<12} {'integral':<12} {'population':>11} {'ln of median':>13} {'e expected':>11} {'measured':>9}",
+        "kernel       integral      population  ln of median  e expected  measured",
     ]
     for one in summary["integrals"]:
         exact = f"{one['population']:.5g}" if one["finite"] else "infinite"

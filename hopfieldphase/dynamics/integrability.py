@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from hopfieldphase.core.ensembles.integrability import IntegrabilityKernel
+from hopfieldphase.core.ensembles.integrability import ScoreKernel
 from hopfieldphase.core.ensembles.laws import Law
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ POWERS = (0, 1)
 
 def running_integrals(
     law: Law,
-    kernels: Sequence[IntegrabilityKernel],
+    kernels: Sequence[ScoreKernel],
     score: float,
     sizes: Sequence[int],
     seed: int | np.random.Generator = 0,
@@ -28,7 +28,7 @@ def running_integrals(
     Parameters
     ----------
     law : Law
-    kernels : sequence of IntegrabilityKernel
+    kernels : sequence of ScoreKernel
     score : float
         c > 0.
     sizes : sequence of int

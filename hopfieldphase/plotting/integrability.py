@@ -11,7 +11,7 @@ from hopfieldphase.data.integrability import PARTS
 from hopfieldphase.plotting import style
 
 _LOOKS: dict[str, tuple[str, str, Any]] = {
-    "softmax": ("#D55E00", "o", "-"),
+    "exponential": ("#D55E00", "o", "-"),
     "squared-elu": ("#CC79A7", "s", (0, (5, 1.2))),
     "linear-elu": ("#0072B2", "^", (0, (4, 1.2, 1, 1.2))),
     "log-elu": ("#009E73", "D", (0, (1.5, 1.2))),
@@ -45,8 +45,8 @@ def plot_integrability(tree: xr.DataTree, axes: Sequence[Axes] | None = None) ->
             ax.set_title(f"({letter})", loc="left")
         caption = (
             rf"mirrored Pareto, $a = {tree.attrs['index']:g}$, $c = {tree.attrs['score']:g}$: medians of "
-            f"{tree.sizes['draw']} samples, bands from the 16th to the 84th percentile; grey: expected growth, "
-            "and values of the population"
+            f"{tree.sizes['draw']} samples, bands from the 16th to the 84th percentile; grey: "
+            "expected growth, and values of the population"
         )
         figure.supxlabel(caption, fontsize=7.5)
         return drawn
@@ -56,11 +56,10 @@ def _draw(tree: xr.DataTree, axes: Sequence[Axes]) -> None:
     data, control = tree.to_dataset(), tree["control"].to_dataset()
     sizes = data["size"].values
     first = axes[0]
-    heavy = data["log_mean"].sel(kernel="softmax", power=0)
-    _band(first, sizes, heavy.values, _LOOKS["softmax"], "mirrored Pareto")
-    _band(
-        first, sizes, control["log_mean"].values, _CONTROL, rf"Gaussian, $\sigma = {tree.attrs['sigma']:g}$"
-    )
+    heavy = data["log_mean"].sel(kernel="exponential", power=0)
+    _band(first, sizes, heavy.values, _LOOKS["exponential"], "mirrored Pareto")
+    label = rf"Gaussian, $\sigma = {tree.attrs['sigma']:g}$"
+    _band(first, sizes, control["log_mean"].values, _CONTROL, label)
     last = float(np.median(heavy.values[-1]))
     _guide(first, sizes, last * (sizes / sizes[-1]) ** (1 / tree.attrs["index"]), r"$\propto n^{1/a}$")
     first.axhline(float(control["log_population"]), color=style.THEORY, linestyle=":", linewidth=0.8)

@@ -63,7 +63,7 @@ class Checkpoint:
 
     def _read(self) -> dict[int, Part]:
         try:
-            with np.load(self._file, allow_pickle=False) as stored:
+            with self._file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
                 if str(stored[_KEY]) == self._key:
                     return {int(name): stored[name] for name in stored.files if name != _KEY}
         except (OSError, ValueError, KeyError, BadZipFile):

@@ -42,7 +42,7 @@ def integrability(spec: IntegrabilitySpec, *, progress: Progress | None = None) 
         first, second = (np.random.default_rng(stream) for stream in streams)
         return (
             running_integrals(pareto, list(KERNELS.values()), spec.score, spec.sizes, first),
-            running_integrals(control, [KERNELS["softmax"]], spec.score, spec.sizes, second)[0, 0],
+            running_integrals(control, [KERNELS["exponential"]], spec.score, spec.sizes, second)[0, 0],
         )
 
     found = run_tasks(sample, spec.draws, None, progress)

@@ -40,6 +40,6 @@ class IntegrabilitySpec(TomlSpec):
     def headline(self) -> str:
         """What is computed, in one line."""
         return (
-            f"integrability: tail index {self.index:g}, score {self.score:g} z, {self.draws} samples of up to "
-            f"{self.sizes[-1]} points"
+            f"integrability: tail index {self.index:g}, score {self.score:g} z, {self.draws} samples "
+            f"of up to {self.sizes[-1]} points"
         )

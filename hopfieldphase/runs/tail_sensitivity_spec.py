@@ -48,7 +48,7 @@ class TailSensitivitySpec(TomlSpec):
             raise InputError(f"seams has {self.seams[-1]:g}: they are quantiles, give values below 1")
         if round(self.sizes[0] * (1 - self.seams[0])) >= self.sizes[0]:
             raise InputError(
-                f"seams has {self.seams[0]:g}: of {self.sizes[0]} points none lies below it, give a larger one"
+                f"seams has {self.seams[0]:g}: of {self.sizes[0]} points none is below, give a larger one"
             )
         if self.reference not in self.indices or len(self.indices) < 2:
             raise InputError(

@@ -9,7 +9,7 @@ from hopfieldphase.core.ensembles.identifiability import (
     shear_from_centre,
     shear_from_covariance,
 )
-from hopfieldphase.core.ensembles.integrability import KERNELS, IntegrabilityKernel, growth_exponent
+from hopfieldphase.core.ensembles.integrability import KERNELS, ScoreKernel, growth_exponent
 from hopfieldphase.core.ensembles.laws import Law
 from hopfieldphase.core.ensembles.operators import (
     Ensembles,
@@ -28,10 +28,10 @@ __all__ = [
     "Gaussian",
     "GaussianTwins",
     "Instance",
-    "IntegrabilityKernel",
     "Law",
     "MatrixInverse",
     "MirroredPareto",
+    "ScoreKernel",
     "ShearedSwap",
     "SplicedPareto",
     "draw_instance",

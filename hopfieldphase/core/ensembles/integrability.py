@@ -20,7 +20,7 @@ from hopfieldphase.core.ensembles.pareto import MirroredPareto
 
 
 @dataclass(frozen=True)
-class IntegrabilityKernel:
+class ScoreKernel:
     """A positive attention kernel g by its logarithm, so that no score overflows.
 
     Attributes
@@ -50,21 +50,21 @@ def _identity(s: Floats) -> Floats:
 KERNELS = {
     kernel.name: kernel
     for kernel in (
-        IntegrabilityKernel("softmax", math.inf, _identity, _identity),
-        IntegrabilityKernel("squared-elu", 2.0, lambda s: 2 * np.log1p(s), lambda s: 2 * s),
-        IntegrabilityKernel("linear-elu", 1.0, np.log1p, _identity),
-        IntegrabilityKernel("log-elu", 0.0, lambda s: np.log1p(np.log1p(s)), lambda s: -np.log1p(-s)),
+        ScoreKernel("exponential", math.inf, _identity, _identity),
+        ScoreKernel("squared-elu", 2.0, lambda s: 2 * np.log1p(s), lambda s: 2 * s),
+        ScoreKernel("linear-elu", 1.0, np.log1p, _identity),
+        ScoreKernel("log-elu", 0.0, lambda s: np.log1p(np.log1p(s)), lambda s: -np.log1p(-s)),
     )
 }
-"""The kernels of Table 1 of "Attention Kernels for Learning Maps Between Heavy-Tailed Measures" by name."""
+"""By name, Table 1 of "Attention Kernels for Learning Maps Between Heavy-Tailed Measures"."""
 
 
-def is_integrable(kernel: IntegrabilityKernel, index: float, power: float = 0.0) -> bool:
+def is_integrable(kernel: ScoreKernel, index: float, power: float = 0.0) -> bool:
     """Whether E g(cZ)|Z|^p is finite for a mirrored Pareto Z of this index and c ≠ 0: q + p < a."""
     return kernel.order + real_number("power", power, 0, math.inf) < _index(index)
 
 
-def growth_exponent(kernel: IntegrabilityKernel, index: float, power: float = 0.0) -> float:
+def growth_exponent(kernel: ScoreKernel, index: float, power: float = 0.0) -> float:
     """Exponent with which a typical empirical mean of g(cZ)|Z|^p over n draws grows with n.
 
     Below the threshold 0; above it the largest draw, ~ n^(1/a), dominates: (q + p)/a − 1. For the
@@ -72,7 +72,7 @@ def growth_exponent(kernel: IntegrabilityKernel, index: float, power: float = 0.
 
     Parameters
     ----------
-    kernel : IntegrabilityKernel
+    kernel : ScoreKernel
     index : float
         Tail index a > 0.
     power : float
@@ -90,14 +90,12 @@ def growth_exponent(kernel: IntegrabilityKernel, index: float, power: float = 0.
     return max((kernel.order + real_number("power", power, 0, math.inf)) / _index(index) - 1, 0.0)
 
 
-def population_value(
-    kernel: IntegrabilityKernel, law: MirroredPareto, score: float, power: float = 0.0
-) -> float:
+def population_value(kernel: ScoreKernel, law: MirroredPareto, score: float, power: float = 0.0) -> float:
     """E g(cZ)|Z|^p under a mirrored Pareto law by quadrature; inf where it does not exist.
 
     Parameters
     ----------
-    kernel : IntegrabilityKernel
+    kernel : ScoreKernel
     law : MirroredPareto
     score : float
         c > 0.

@@ -70,7 +70,7 @@ class MirroredPareto(SymmetricLaw):
     def upper_quantile(self, s: Any) -> Floats:
         """The point z with P(Z > z) = s."""
         s = probabilities(s)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             m: Floats = self.scale * (2 * np.minimum(s, 1 - s)) ** (-1 / self.index)
         return np.where(s <= 0.5, m, 2 * self.scale - m)
 

@@ -82,7 +82,7 @@ class SplicedPareto(Law):
         s = probabilities(s)
         z = np.empty_like(s)
         above, mass = s < 1 - self.seam, 1 - self.seam
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             z[above] = self.shift + (self.knot - self.shift) * (s[above] / mass) ** (-1 / self.index)
         z[~above] = self.scale * s[~above] ** (-1 / self.reference)
         return z
