@@ -6,7 +6,7 @@ import numpy as np
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
-from hopfieldphase.model import HopfieldModel
+from hopfieldphase.model import HopfieldModel, RetrievalModel
 from hopfieldphase.solvers import relax_many
 from hopfieldphase.solvers.options import SolverOptions, start_state
 
@@ -19,15 +19,21 @@ def initial_state(model: HopfieldModel, start: Any, beta: float, options: Solver
     InputError
         If the name is unknown, the pattern does not exist, or the state has another shape.
     """
+    if isinstance(start, str) and start == "best":
+        patterns = np.asarray(model.patterns, dtype=np.float64)
+        found = relax_many(model, model.scale * patterns, beta, max_steps=options.max_steps)
+        minima = [s for s in found if s.status is Status.CONVERGED] or found
+        return min(minima, key=lambda s: s.free_energy).x.astype(np.float64)
+    return named_state(model, start)
+
+
+def named_state(model: RetrievalModel, start: Any) -> np.ndarray:
+    """The state that a start names without any search, shape (d,); errors as `initial_state`."""
     patterns = np.asarray(model.patterns, dtype=np.float64)
     if not isinstance(start, str):
         return start_state(model, start)
     if start == "mean":
         return model.scale * patterns.mean(axis=0)
-    if start == "best":
-        found = relax_many(model, model.scale * patterns, beta, max_steps=options.max_steps)
-        minima = [s for s in found if s.status is Status.CONVERGED] or found
-        return min(minima, key=lambda s: s.free_energy).x.astype(np.float64)
     name, _, index = start.partition(":")
     if name == "pattern" and index.isdecimal():
         if int(index) >= model.M:

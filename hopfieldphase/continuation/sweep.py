@@ -37,10 +37,10 @@ class Sweep:
         Inverse participation ratio 1/Σp².
     threshold_count : ndarray of int
         K_Δ, the number of overlaps above Δ = 0.01.
-    free_energy : ndarray
-        Γ_α.
-    hessian_min : ndarray
-        λ_min(∇²Γ)/β, the smaller of both one-sided values at a tie.
+    free_energy : ndarray, or None
+        Γ; None where the attention map has no free energy.
+    hessian_min : ndarray, or None
+        λ_min(∇²Γ)/β, the smaller of both one-sided values at a tie; None without a free energy.
     residual : ndarray
         |x − T(x)| / max(|x|, s·max|ξ|).
     status : ndarray of int8
@@ -59,6 +59,10 @@ class Sweep:
         Smallest and largest |ξ_μ|.
     duplicates : int
         Patterns that equal an earlier one.
+    spectral_radius : ndarray, or None
+        Largest modulus of an eigenvalue of the Jacobian of the update; None for the Tsallis family.
+    eigenvalue_real, eigenvalue_imag : ndarray, or None
+        That eigenvalue; of a conjugate pair the one with positive imaginary part.
     """
 
     parameter: str
@@ -67,8 +71,8 @@ class Sweep:
     support_size: np.ndarray
     ipr: np.ndarray
     threshold_count: np.ndarray
-    free_energy: np.ndarray
-    hessian_min: np.ndarray
+    free_energy: np.ndarray | None
+    hessian_min: np.ndarray | None
     residual: np.ndarray
     status: np.ndarray
     jumped: np.ndarray
@@ -79,6 +83,9 @@ class Sweep:
     start_down: str
     pattern_norms: tuple[float, float]
     duplicates: int
+    spectral_radius: np.ndarray | None = None
+    eigenvalue_real: np.ndarray | None = None
+    eigenvalue_imag: np.ndarray | None = None
 
 
 def ascending_axis(values: Any, name: str) -> np.ndarray:

@@ -16,6 +16,7 @@ class Status(IntEnum):
     NO_PROGRESS = 3
     ITERATION_LIMIT = 4
     BAD_INPUT = 5
+    LIMIT_CYCLE = 6
 
     @property
     def sentence(self) -> str:
@@ -37,4 +38,5 @@ _SENTENCES = {
     Status.NO_PROGRESS: "the free energy no longer decreases, but the tolerance was not reached",
     Status.ITERATION_LIMIT: "stopped at the iteration limit before the tolerance was reached",
     Status.BAD_INPUT: "the start state or a parameter is not finite",
+    Status.LIMIT_CYCLE: "the updates repeat a cycle of several states, no fixed point",
 }

@@ -8,7 +8,7 @@ import numpy as np
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels import relax as kernel
 from hopfieldphase.kernels.steps import Problem
-from hopfieldphase.model import HopfieldModel
+from hopfieldphase.model import HopfieldModel, RetrievalModel
 
 SOLVERS = {
     "auto": kernel.NEWTON,
@@ -63,7 +63,7 @@ def kernel_problem(model: HopfieldModel) -> Problem:
     return Problem(patterns, model.scale, model.alpha, model.state_scale)
 
 
-def start_state(model: HopfieldModel, x0: Any) -> np.ndarray:
+def start_state(model: RetrievalModel, x0: Any) -> np.ndarray:
     """Check a start state: shape (d,), finite; returned as float64."""
     x = np.array(x0, dtype=np.float64)
     if x.shape != (model.d,):
