@@ -38,8 +38,8 @@ class MirroredPareto(SymmetricLaw):
     Examples
     --------
     >>> law = MirroredPareto(1.5)
-    >>> float(law.quantile(law.cdf(-3.0)))
-    -3.0
+    >>> float(law.cdf(-7.0)), float(law.quantile(0.5)), law.absolute_moment(1.5)
+    (0.018518518518518517, 1.0, inf)
     """
 
     index: float
