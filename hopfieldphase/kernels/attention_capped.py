@@ -13,7 +13,7 @@ from hopfieldphase.kernels.screening import largest
 
 _EPSILON = 2.220446049250313e-16
 _NEWTON_STEPS = 12  # passes over the whole row, in SIMD; where they do not end, breakpoints are searched
-_NEAR = 4.0  # levels within so many budgets of the largest score lose no digits
+_NEAR = 16.0  # free weights whose roundings, of their level each, are small against the budget
 _MAX_STEPS = 1000  # a backstop
 _SAMPLE = 64
 _NO_SHARE = 1e-300  # above zero, so that +inf times it stays above every cap
@@ -62,19 +62,29 @@ def capped_weights(
     """
     if not is_numpy(scores):
         return attention.weights(scores)
-    n = np.shape(scores)[-1] if np.ndim(scores) else 1
-    caps = np.minimum(np.asarray(attention.caps, dtype=np.float64), attention.budget)
-    if caps.ndim > np.ndim(scores) or any(
-        size not in (1, full) for size, full in zip(caps.shape[::-1], np.shape(scores)[::-1], strict=False)
-    ):
+    caps = _cap_rows(attention, np.shape(scores))
+    if caps is None:
         return attention.weights(scores)  # says what is wrong
-    one_row = caps.size == caps.shape[-1] if caps.ndim else True
-    shape = (1, n) if one_row else (*np.shape(scores)[:-1], n)
-    caps = np.array(np.broadcast_to(caps.reshape(-1) if one_row else caps, shape)).reshape(-1, n)
     kernel = _soft_rows if isinstance(attention, ConstrainedSoftmax) else _filled_rows
     return filled_rows(
         attention, scores, lambda z, p, i, j: kernel(z, caps, attention.budget, p, i, j), out, threads
     )
+
+
+def _cap_rows(attention: WaterFilling | ConstrainedSoftmax, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Caps as one row for all scores of a shape, or one for each; None where they do not fit."""
+    # No weight exceeds the budget, and sums of infinite caps would be no use.
+    caps = np.minimum(np.asarray(attention.caps, dtype=np.float64), attention.budget)
+    if not shape or shape[-1] == 0:
+        return None
+    try:
+        every = np.broadcast_to(caps, shape)
+    except ValueError:
+        return None
+    shared = caps.ndim < 2 or math.prod(caps.shape[:-1]) == 1
+    if shared:
+        every = np.broadcast_to(caps.reshape(-1), (1, shape[-1]))
+    return np.array(every, order="C").reshape(-1, shape[-1])
 
 
 @jit
@@ -83,10 +93,8 @@ def _filled_rows(rows, caps, budget, out, start, stop):
     uc = np.empty(rows.shape[1])
     for i in range(start, stop):
         u = caps[i if len(caps) > 1 else 0]
-        if not acceptable(rows[i]):
-            return False
         held = _held(rows[i], u)
-        if held < budget * (1.0 - rows.shape[1] * _EPSILON):
+        if not held >= budget * (1.0 - rows.shape[1] * _EPSILON):
             return False
         _fill_row(rows[i], u, min(held, budget), uz, uc, out[i])
     return True
@@ -97,10 +105,8 @@ def _soft_rows(rows, caps, budget, out, start, stop):
     e = np.empty(rows.shape[1])
     for i in range(start, stop):
         u = caps[i if len(caps) > 1 else 0]
-        if not acceptable(rows[i]):
-            return False
         held = _held(rows[i], u)
-        if held < budget * (1.0 - rows.shape[1] * _EPSILON):
+        if not held >= budget * (1.0 - rows.shape[1] * _EPSILON):
             return False
         _spread_row(rows[i], u, min(held, budget), e, out[i])
     return True
@@ -108,35 +114,43 @@ def _soft_rows(rows, caps, budget, out, start, stop):
 
 @jit(reorder=True)
 def _held(z, caps):
-    """Sum of the caps of the patterns present."""
-    total = 0.0
+    """Sum of the caps of the patterns present, NaN where the scores are no scores."""
+    total, product = 0.0, 0.0
     for i in range(z.size):
-        total += caps[i] if z[i] > -np.inf else 0.0
-    return total
+        score, cap = float(z[i]), caps[i]
+        product += score * 0.0
+        total += cap if score > -np.inf else 0.0
+    return total if product == 0.0 or acceptable(z) else np.nan
 
 
 @jit
 def _fill_row(z, caps, budget, uz, uc, p):
     """Fill p with min(u, [z − τ]₊), which sum to the budget."""
     origin = top = largest(z)
-    level = _level(z, caps, budget, top, origin, _first_guess(z, caps, budget, top), budget, uz, uc)
-    if abs(level) > _NEAR * budget:
+    guess = _first_guess(z, caps, budget, top)
+    level, free = _level(z, caps, budget, top, origin, guess, budget, uz, uc)
+    if free * abs(level) > _NEAR * budget:
         # z − τ keeps its digits where τ is the sum of a large number and a small one.
         rounding = 4.0 * _EPSILON * (abs(origin) + abs(level))
         origin += level
-        level = _level(z, caps, budget, top, origin, 0.0, rounding, uz, uc)
+        level, _ = _level(z, caps, budget, top, origin, 0.0, rounding, uz, uc)
     _pour(z, caps, origin, level, 8.0 * _EPSILON * budget, p)
 
 
 @jit
 def _level(z, caps, budget, top, origin, level, stride, uz, uc):
-    """Level τ − origin, from a guess and the distance to step where the total is flat at it."""
+    """Level τ − origin, from a guess and the distance to step where the total is flat at it.
+
+    Returns
+    -------
+    level, and at most how many patterns lie between 0 and their caps
+    """
     low, high = -np.inf, top - origin
     for _ in range(_NEWTON_STEPS):
         excess, free = _excess(z, caps, budget, origin, level)
         step = level + excess / free if free > 0 else np.nan
         if abs(excess) <= _SETTLED * budget:
-            return step if free > 0 else level
+            return (step if free > 0 else level), free
         if excess > 0.0:
             low = max(low, level)
         else:
@@ -145,7 +159,8 @@ def _level(z, caps, budget, top, origin, level, stride, uz, uc):
             step = level + stride if excess > 0.0 else level - stride
             stride *= 16.0
         level = step if low < step < high else 0.5 * (low + high)
-    return _search(z, caps, budget, origin, low, high, uz, uc)
+    level = _search(z, caps, budget, origin, low, high, uz, uc)
+    return level, z.size
 
 
 @jit(element=True)

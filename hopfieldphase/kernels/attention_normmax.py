@@ -60,17 +60,25 @@ def _powers(q, power, p):
     """Fill p with the powers of q, zeros staying zeros, normalized."""
     total = 0.0
     for start in range(0, q.size, _STRETCH):
-        stop = min(start + _STRETCH, q.size)
+        stretch = q[start : start + _STRETCH]
         count = 0
-        for i in range(start, stop):
-            count += q[i] > 0.0
+        for i in range(stretch.size):
+            count += stretch[i] > 0.0
         if count:
-            for i in range(start, stop):
-                weight = q[i]
-                value = exp(power * log(weight if weight > _SMALLEST_NORMAL else _SMALLEST_NORMAL))
-                value = value if weight > 0.0 else 0.0
-                q[i] = value
-                total += value
+            total += _raise(stretch, power)
     share = 1.0 / total
     for i in range(q.size):
         p[i] = q[i] * share
+
+
+@jit(reorder=True)
+def _raise(q, power):
+    """Raise the positive entries of q to a power in place, and return their sum."""
+    total = 0.0
+    for i in range(q.size):
+        weight = q[i]
+        value = exp(power * log(weight if weight > _SMALLEST_NORMAL else _SMALLEST_NORMAL))
+        value = value if weight > 0.0 else 0.0
+        q[i] = value
+        total += value
+    return total

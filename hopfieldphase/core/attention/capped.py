@@ -96,7 +96,7 @@ class WaterFilling(_Capped):
     -----
     Helgason, Kennington and Lall (1980); Pardalos and Kovoor (1990); named constrained sparsemax at R = 1 by
     Malaviya, Ferreira and Martins (2018). Here the 2n breakpoints z and z − u of the piecewise linear total
-    are sorted; `hopfieldphase.kernels.attention_capped` gives the same values without sorting.
+    are sorted and bisected; `hopfieldphase.kernels.attention_capped` gives the same values without sorting.
 
     Where all weights are at 0 or at their caps, the weights have a range of thresholds: τ is its largest.
 
@@ -325,7 +325,7 @@ def _fill(xp: Namespace, z: Array, caps: Array, budget: Array) -> tuple[Array, A
         origin = origin + level
         above = xp.where(caps > 0, z - origin, 0.0)
         level = _level(xp, above, caps, budget)
-        # Running sums have lost digits over many patterns; Newton steps on the support return them.
+        # Breakpoints may have been rounded; Newton steps on the support return the digits.
         for _ in range(2):
             p = xp.minimum(xp.clip(above - level, min=0.0), caps)
             free = xp.sum(xp.astype((p > 0) & (p < caps), xp.float64), axis=-1, keepdims=True)
@@ -338,23 +338,25 @@ def _fill(xp: Namespace, z: Array, caps: Array, budget: Array) -> tuple[Array, A
 
 
 def _level(xp: Namespace, z: Array, caps: Array, budget: Array) -> Array:
-    """Largest root (…, 1) of Σ_i min(u_i, [z_i − τ]₊) = R, from the sorted breakpoints.
+    """Largest root (…, 1) of Σ_i min(u_i, [z_i − τ]₊) = R, by bisection over the sorted breakpoints.
 
-    As τ falls from the largest score, the total grows by the number of patterns between 0 and cap times the
-    distance: a sum of positive terms.
+    Running sums over them would be faster, but wrong where scores are so far apart that z − u is rounded.
     """
-    edges = xp.concat([z, z - caps], axis=-1)
-    order = xp.argsort(edges, axis=-1, descending=True)
-    edges = xp.take_along_axis(edges, order, axis=-1)
-    ones = xp.ones_like(z)
-    free = xp.cumulative_sum(xp.take_along_axis(xp.concat([ones, -ones], axis=-1), order, axis=-1), axis=-1)
-    grown = xp.cumulative_sum(free[..., :-1] * (edges[..., :-1] - edges[..., 1:]), axis=-1)
-    last = xp.sum(xp.astype(grown < budget, xp.int64), axis=-1, keepdims=True)
-    last = xp.clip(last, max=edges.shape[-1] - 2)
-    before = xp.concat([xp.zeros_like(budget), grown], axis=-1)
-    missing = budget - xp.take_along_axis(before, last, axis=-1)
-    slope = xp.clip(xp.take_along_axis(free, last, axis=-1), min=1.0)
-    return xp.take_along_axis(edges, last, axis=-1) - missing / slope
+    edges = xp.sort(xp.concat([z, z - caps], axis=-1), axis=-1, descending=True)
+    low = xp.zeros(budget.shape, dtype=xp.int64, device=z.device)
+    high = xp.full_like(low, edges.shape[-1] - 1)
+    while bool(xp.any(low < high)):
+        middle = (low + high + 1) // 2
+        short = _total(xp, z, caps, xp.take_along_axis(edges, middle, axis=-1)) < budget
+        low, high = xp.where(short, middle, low), xp.where(short, high, middle - 1)
+    upper = xp.take_along_axis(edges, low, axis=-1)
+    lower = xp.take_along_axis(edges, xp.clip(low + 1, max=edges.shape[-1] - 1), axis=-1)
+    free = xp.sum(xp.astype((z >= upper) & (z - caps <= lower), xp.float64), axis=-1, keepdims=True)
+    return upper - (budget - _total(xp, z, caps, upper)) / xp.clip(free, min=1.0)
+
+
+def _total(xp: Namespace, z: Array, caps: Array, level: Array) -> Array:
+    return xp.sum(xp.minimum(xp.clip(z - level, min=0.0), caps), axis=-1, keepdims=True)
 
 
 def _spread(xp: Namespace, z: Array, caps: Array, budget: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy  # type: ignore[import-untyped]
-from array_api_compat import to_device
+from array_api_compat import array_namespace, is_array_api_strict_namespace, is_numpy_namespace, to_device
 
 from hopfieldphase.core.arrays import Array, DType, Namespace, float_array, pattern_array, score_array
 from hopfieldphase.core.attention.contract import Attention
@@ -58,7 +58,7 @@ class Permutahedron(Attention):
         w = _to_numpy(values)
         if w.ndim != 1 or w.size == 0 or not np.all((w >= 0) & (w < math.inf)) or not np.any(w > 0):
             raise InputError(
-                f"w of shape {tuple(values.shape)} is no vector of weights: give finite numbers >= 0, not all 0"
+                f"w of shape {tuple(values.shape)} is no vector of finite numbers >= 0, not all 0: give one"
             )
         object.__setattr__(self, "w", np.flip(np.sort(w)))
 
@@ -109,9 +109,9 @@ class Permutahedron(Attention):
         """Descending order of the patterns present in one row, their weights, and where blocks begin."""
         order = np.argsort(-z, kind="stable")[: int(np.sum(z > -math.inf))]
         ordered, w = z[order], self.w[: order.size]
-        # Scores further apart than any two of the w are never pooled. Gaps are cut there, so that the
-        # difference to w keeps its digits under large scores.
-        fall = np.cumsum(np.minimum(-np.diff(ordered, prepend=ordered[0]), w[0] - w[-1]))
+        # Scores further apart than any two of the w are never pooled. Larger gaps are cut, so that
+        # the difference to w keeps its digits under large scores.
+        fall = np.cumsum(np.minimum(-np.diff(ordered, prepend=ordered[0]), 2 * (w[0] - w[-1]) or 1.0))
         blocks: _Rows = scipy.optimize.isotonic_regression(-fall - w, increasing=False).blocks[:-1]
         # Within a block p = z − mean(z) + mean(w), with differences that keep their digits.
         sizes = np.diff(blocks, append=order.size)
@@ -136,9 +136,12 @@ class Permutahedron(Attention):
 
 
 def _to_numpy(array: Array) -> _Rows:
-    # A copy of its own type: pyright knows no more of an array of some library.
-    values: _Rows = array if isinstance(array, np.ndarray) else np.from_dlpack(to_device(array, "cpu"))
-    return values
+    xp: Namespace = array_namespace(array)
+    if is_numpy_namespace(xp):
+        values: _Rows = array
+        return values
+    # array-api-strict has no device of that name, and no other than the processor.
+    return np.from_dlpack(array if is_array_api_strict_namespace(xp) else to_device(array, "cpu"))
 
 
 def _back(xp: Namespace, values: _Rows, like: Array, dtype: DType) -> Array:

@@ -1,12 +1,12 @@
 r"""Positive attention kernels: weights in proportion to a positive function g of the score.
 
-:math:`p_i = g(z_i)/\sum_j g(z_j)`. The four of one suite, all of them C¹ with g(0) = 1, differ in how g grows: exponentially (`Exponential`,
-softmax), as z² (`SquaredElu`), z (`LinearElu`) or log z (`LogElu`). Under heavy-tailed scores the slower ones
-keep averages finite where the exponential does not. Any other positive function makes a `PositiveKernel`.
+:math:`p_i = g(z_i)/\sum_j g(z_j)`. The four kernels of one suite, all of them C¹ with g(0) = 1, differ in how
+g grows: exponentially (`Exponential`, softmax), as z² (`SquaredElu`), z (`LinearElu`) or log z (`LogElu`).
+Under heavy-tailed scores the slower ones keep averages finite where the exponential does not. Any other
+positive function makes a `PositiveKernel`.
 
-Weights here are non-local functions of the scores only through their sum, and their Jacobian
-:math:`J_{ij} = p_i (\delta_{ij} - p_j)\, g'(z_j)/g(z_j)` is symmetric for the exponential alone: no other of
-these maps is the gradient of anything, so none has a conjugate.
+The Jacobian :math:`J_{ij} = p_i (\delta_{ij} - p_j)\, g'(z_j)/g(z_j)` is symmetric only where g'/g is
+constant, for exponentials. No other of these maps is the gradient of a function: no other has a conjugate.
 """
 
 import math

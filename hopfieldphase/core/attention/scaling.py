@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopfieldphase.core.arrays import Array, DType, Namespace, score_array
+from hopfieldphase.core.arrays import Array, DType, Namespace, pattern_array, score_array
 from hopfieldphase.core.attention.contract import Attention
 from hopfieldphase.core.checks import real_number
 from hopfieldphase.core.errors import InputError
@@ -172,8 +172,8 @@ class LengthScaled(Attention):
     def jacobian_action(self, scores: Array, direction: Array) -> Array:
         """J v = c J(cz) v with the inner J; errors as those of the inner map."""
         xp, scaled, factor, dtype = self._scaled(scores)
-        action = self.inner.jacobian_action(scaled, direction)
-        return xp.astype(factor * xp.astype(action, xp.float64), xp.result_type(dtype, action.dtype))
+        _, v, v_dtype = pattern_array(direction, "direction")
+        return xp.astype(factor * self.inner.jacobian_action(scaled, v), xp.result_type(dtype, v_dtype))
 
     def support(self, scores: Array) -> Array:
         """Support of the inner map at c z."""
