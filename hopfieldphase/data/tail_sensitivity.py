@@ -22,6 +22,8 @@ LABELS = {"energy": "energy distance", "wasserstein": "2-Wasserstein distance", 
 CLEAR = 3.0
 """Standard errors from which on a difference counts as seen."""
 
+_RESAMPLES = 2000
+
 _FEW = 24  # draws of the original figure, against which the growth of the noise unit is measured
 
 
@@ -94,11 +96,13 @@ def tail_sensitivity_summary(tree: xr.DataTree) -> dict[str, Any]:
         `reference`, `draws`, and `points`, one for each statistic, size and seam: `minimum`, the index with
         the least mean; `lighter` and `heavier`, the indices above and below the reference whose mean differs
         from that of the reference by `CLEAR` standard errors or more, and the same for as many draws as the
-        original figure has in `lighter_published` and `heavier_published`; `unit`, the noise unit.
+        original figure has in `lighter_published` and `heavier_published`; `unit`, the noise unit; and
+        `published_share`, the share of figures with so many draws, resampled from these, that have the least
+        mean at the reference.
         `unit_growth`: by statistic, the median of the noise unit over that of the first 24 draws (None with
         fewer than 48 draws); a statistic with a variance has 1. `unconverged`, always empty.
     """
-    data, draws = tree.to_dataset(), tree["draws"].to_dataset()
+    data, every = tree.to_dataset(), tree["draws"].to_dataset()["value"]
     a, reference = data["index"].values, tree.attrs["reference"]
     points = []
     for name in data["statistic"].values.tolist():
@@ -116,12 +120,13 @@ def tail_sensitivity_summary(tree: xr.DataTree) -> dict[str, Any]:
                     {"statistic": name, "size": size, "seam": seam, "minimum": least}
                     | found
                     | {"unit": float(one["unit"])}
+                    | {"published_share": _share(every.sel(statistic=name, size=size, seam=seam), one)}
                 )
     return {
         "reference": reference,
-        "draws": draws.sizes["draw"],
+        "draws": every.sizes["draw"],
         "points": points,
-        "unit_growth": _unit_growth(data, draws["value"]) if draws.sizes["draw"] >= 2 * _FEW else None,
+        "unit_growth": _unit_growth(data, every) if every.sizes["draw"] >= 2 * _FEW else None,
         "unconverged": [],
     }
 
@@ -130,7 +135,7 @@ def tail_sensitivity_lines(summary: Mapping[str, Any]) -> list[str]:
     """The summary in words, in lines of at most 80 columns."""
     seams = sorted({point["seam"] for point in summary["points"]})
     reference = summary["reference"]
-    width = min(12, 60 // len(seams))
+    width = min(12, 56 // len(seams))
     head = "".join(f"{f'q0 = {seam:g}':>{width}}" for seam in seams)
     lines = [
         f"{summary['draws']} draws a point; index of the least mean (the reference is {reference:g}),",
@@ -145,11 +150,31 @@ def tail_sensitivity_lines(summary: Mapping[str, Any]) -> list[str]:
                 if (point["statistic"], point["size"]) == (name, size)
             ]
             lines.append(f"  N = {size:<18}" + "".join(f"{cell:>{width}}" for cell in cells))
+    largest = max(point["size"] for point in summary["points"])
+    lines += ["", f"with the draws of the original figure, the least mean at N = {largest} is that of"]
+    lines.append(f"{reference:g} in so many of resampled figures:")
+    for name, label in LABELS.items():
+        cells = [
+            f"{point['published_share']:.0%}"
+            for point in summary["points"]
+            if (point["statistic"], point["size"]) == (name, largest)
+        ]
+        lines.append(f"  {label:<22}" + "".join(f"{cell:>{width}}" for cell in cells))
     if summary["unit_growth"]:
         growth = ", ".join(f"{LABELS[name]} {value:.2f}" for name, value in summary["unit_growth"].items())
         lines += ["", f"noise unit of all draws over that of the first {_FEW} (1 with a variance):"]
         lines.append(f"  {growth}")
     return lines
+
+
+def _share(values: xr.DataArray, point: xr.Dataset) -> float:
+    """Share of resampled figures, with the original number of draws, with the least mean at the reference."""
+    generator = np.random.default_rng(0)
+    shape = (_RESAMPLES, int(point["published_draws"]))
+    draws = values.transpose("index", "draw").values
+    means = [row[generator.integers(row.size, size=shape)].mean(axis=1) for row in draws]
+    reference = int(np.flatnonzero(point["noise_error"].values == 0)[0])
+    return float(np.mean(np.argmin(means, axis=0) == reference))
 
 
 def _unit_growth(data: xr.Dataset, values: xr.DataArray) -> dict[str, float]:

@@ -106,6 +106,10 @@ def test_summary_and_words(tree):
     summary = tail_sensitivity_summary(tree)
     json.dumps(summary, allow_nan=False)
     assert len(summary["points"]) == 3 * 2 * 2
+    best = next(p for p in summary["points"] if (p["statistic"], p["size"], p["seam"]) == ("hill", 256, 0.5))
+    assert best["minimum"] == 1.5
+    assert best["published_share"] > 0.9
+    assert all(0 <= point["published_share"] <= 1 for point in summary["points"])
     lines = tail_sensitivity_lines(summary)
     assert max(map(len, lines)) <= 80
     assert "\n".join(lines).isascii()
