@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-SWEEP, PATTERNS, OUTPUT = "Sweep", "Patterns", "Output"
+SWEEP, ATTENTION, PATTERNS, OUTPUT = "Sweep", "Attention", "Patterns", "Output"
 
 
 def _option(group: str, metavar: str | None, text: str, *names: str) -> Any:
@@ -18,6 +18,38 @@ Alpha = Annotated[
     float,
     _option(SWEEP, "A", "Tsallis index, above 0: 1 softmax, 2 sparsemax, inf hardmax.  [default: 2]"),
 ]
+FamilyAlpha = Annotated[
+    float | None,
+    _option(
+        SWEEP,
+        "A",
+        "Tsallis index, above 0: 1 softmax, 2 sparsemax, inf hardmax. With --attention, that of the map.  "
+        "[default: 2]",
+    ),
+]
+Attention = Annotated[
+    str | None,
+    _option(
+        ATTENTION,
+        "NAME",
+        "Another attention map: entmax, exponential, linear-elu, squared-elu, log-elu, top-k, top-p, "
+        "capped-entmax, sparsemax-k, normmax, water-filling, capped-simplex, constrained-sparsemax, "
+        "constrained-softmax or greedy-filling.",
+    ),
+]
+TopCount = Annotated[
+    int | None, _option(ATTENTION, "K", "Largest support (top-k, capped-entmax, sparsemax-k).", "--k")
+]
+TopMass = Annotated[float | None, _option(ATTENTION, "P", "Share of the softmax mass (top-p).", "--p")]
+Gamma = Annotated[float | None, _option(ATTENTION, "G", "Order of the norm (normmax).  [default: 2]")]
+Budget = Annotated[
+    float | None,
+    _option(ATTENTION, "R", "Sum of the weights (water-filling, capped-simplex, greedy-filling)."),
+]
+Caps = Annotated[
+    float | None, _option(ATTENTION, "U", "Largest weight of a pattern (constrained and filling maps).")
+]
+
 Realizations = Annotated[int | None, _option(SWEEP, "R", "Number of pattern sets.  [default: 10]")]
 StartUp = Annotated[
     str, _option(SWEEP, "START", "Start of the sweep up: mean, pattern:k, best or continue.  [default: mean]")
@@ -106,3 +138,22 @@ class Group(TyperGroup):
         return sorted(
             super().list_commands(ctx), key=lambda name: not isinstance(self.commands[name], TyperGroup)
         )
+
+
+def attention_source(name: str | None, alpha: float | None, **parameters: Any) -> dict[str, Any]:
+    """The options alpha and attention of a spec: with an attention map, alpha is its parameter.
+
+    Raises
+    ------
+    InputError
+        If parameters of attention maps are given without one, or do not fit the map.
+    """
+    from hopfieldphase.core.errors import InputError
+    from hopfieldphase.runs.specs import AttentionSpec
+
+    given = {key: value for key, value in parameters.items() if value is not None}
+    if name is not None:
+        return {"attention": AttentionSpec(name=name, alpha=alpha, **given)}
+    if given:
+        raise InputError(f"{min(given)} is given without an attention map: add --attention NAME")
+    return {} if alpha is None else {"alpha": alpha}

@@ -25,7 +25,13 @@ app = typer.Typer(
 
 @app.command("beta", cls=options.Command, short_help="Sweep the inverse temperature.")
 def beta(
-    alpha: options.Alpha = 2.0,
+    alpha: options.FamilyAlpha = None,
+    attention: options.Attention = None,
+    k: options.TopCount = None,
+    p: options.TopMass = None,
+    gamma: options.Gamma = None,
+    budget: options.Budget = None,
+    caps: options.Caps = None,
     betas: Annotated[
         str | None,
         typer.Option(
@@ -75,7 +81,8 @@ def beta(
         "degrees_of_freedom": degrees_of_freedom,
     }  # fmt: skip
     study: dict[str, Any] = {
-        "alpha": alpha, "betas": betas, "realizations": realizations, "start_up": start_up,
+        **options.attention_source(attention, alpha, k=k, p=p, gamma=gamma, budget=budget, caps=caps),
+        "betas": betas, "realizations": realizations, "start_up": start_up,
         "start_down": start_down, "solver": solver, "tol": tol, "keep_states": states, "device": device,
     }  # fmt: skip
     spec = SweepSpec(patterns=PatternSpec(**source), **study)
@@ -227,7 +234,7 @@ def _headline(spec: "SweepSpec | KappaSpec") -> str:
     from hopfieldphase.runs.ranges import format_grid, format_number
 
     source = spec.patterns
-    facts = [f"alpha {format_number(spec.alpha)}"]
+    facts = [map_text(spec)]
     fixed = getattr(spec, "beta", None)
     if fixed is not None:
         facts += [f"beta {format_number(fixed)}"]
@@ -237,6 +244,17 @@ def _headline(spec: "SweepSpec | KappaSpec") -> str:
     if source.is_random:
         facts += [f"{spec.realizations} realizations"]
     return f"sweep {spec.parameter}: {', '.join(facts)}"
+
+
+def map_text(spec: Any) -> str:
+    """Which weights a spec asks for, in words."""
+    from hopfieldphase.data.wording import attention_text
+    from hopfieldphase.runs.ranges import format_number
+
+    attention = getattr(spec, "attention", None)
+    if attention is None:
+        return f"alpha {format_number(spec.alpha)}"
+    return attention_text(attention.model_dump(exclude_none=True))
 
 
 def _name_failures(summary: dict[str, Any], console: Console) -> None:

@@ -28,9 +28,9 @@ def sweep_dataset(sweeps: Sweep | Sequence[Sweep], options: Mapping[str, Any]) -
     Returns
     -------
     xarray.Dataset
-        Dimensions (realization, direction, beta or kappa); variables, labels and units as in `schema`, and
-        `state` over `component` where every sweep kept its states. Attributes: schema version, package
-        version, git revision, start states and the options.
+        Dimensions (realization, direction, beta or kappa); variables, labels and units as in `schema`, those
+        that the first sweep has, and `state` over `component` where every sweep kept its states. Attributes:
+        schema version, package version, git revision, start states and the options.
 
     Raises
     ------
@@ -57,7 +57,8 @@ def sweep_dataset(sweeps: Sweep | Sequence[Sweep], options: Mapping[str, Any]) -
 
     variables = {
         name: variable(point, quantity, [getattr(sweep, name) for sweep in rows])
-        for name, quantity in schema.OBSERVABLES.items()
+        for name, quantity in {**schema.OBSERVABLES, **schema.STABILITY}.items()
+        if getattr(first, name) is not None
     }
     variables["status"].attrs.update(schema.STATUS_FLAGS)
     known = {

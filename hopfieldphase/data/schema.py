@@ -62,6 +62,16 @@ OBSERVABLES: Mapping[str, Quantity] = {
 }
 """Measured at every point of a sweep; dimensions (realization, direction, parameter)."""
 
+ENERGY = ("free_energy", "hessian_min")
+"""Those that an attention map without a free energy does not have."""
+
+STABILITY: Mapping[str, Quantity] = {
+    "spectral_radius": Quantity("f8", r"spectral radius of the update $|\mu_1(DT)|$"),
+    "eigenvalue_real": Quantity("f8", r"leading eigenvalue of the update $\mathrm{Re}\,\mu_1(DT)$"),
+    "eigenvalue_imag": Quantity("f8", r"leading eigenvalue of the update $\mathrm{Im}\,\mu_1(DT)$"),
+}
+"""Measured beside them with any other attention map than the Tsallis family."""
+
 STATE = Quantity("f8", r"state $x$")
 
 PATTERNS: Mapping[str, Quantity] = {
@@ -101,7 +111,12 @@ def check(dataset: xr.Dataset) -> None:
     check_version(dataset.attrs)
     parameter = parameter_of(dataset)
     outer = (REALIZATION,) if REALIZATION in dataset.dims else ()
-    expected = {name: ((*outer, DIRECTION, parameter), quantity) for name, quantity in OBSERVABLES.items()}
+    observables = dict(OBSERVABLES)
+    if any(name in dataset for name in STABILITY):
+        observables |= STABILITY
+        if not any(name in dataset for name in ENERGY):
+            observables = {name: observables[name] for name in observables if name not in ENERGY}
+    expected = {name: ((*outer, DIRECTION, parameter), quantity) for name, quantity in observables.items()}
     expected |= {name: (outer, quantity) for name, quantity in PATTERNS.items()}
     expected |= {name: ((name,), COORDINATES[name]) for name in (*outer, DIRECTION, parameter)}
     if "state" in dataset:

@@ -1,6 +1,6 @@
 """What a sweep shows, as one dictionary of plain values."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,12 @@ def dataset_hysteresis(dataset: xr.Dataset, tolerance: float = loops.TOLERANCE) 
         See `phases.hysteresis.sweeps_differ`.
     """
     values = dataset[schema.parameter_of(dataset)].values
-    rows = zip(
-        *(_by_realization(dataset, name) for name in ("free_energy", "overlap_max", "jumped")), strict=True
+    overlaps, jumped = (_by_realization(dataset, name) for name in ("overlap_max", "jumped"))
+    # Without a free energy the overlaps alone tell the sweeps apart.
+    energies = (
+        _by_realization(dataset, "free_energy") if "free_energy" in dataset else np.zeros(overlaps.shape)
     )
+    rows = zip(energies, overlaps, jumped, strict=True)
     return [loops.hysteresis(values, *row, tolerance=tolerance) for row in rows]
 
 
@@ -49,7 +52,9 @@ def sweep_summary(dataset: xr.Dataset, tolerance: float = loops.TOLERANCE) -> di
         and of each realization, outer edges and loop area as mean and standard deviation, and how many
         windows reach an end of the grid), `jumps` (bracketing values and change of z_max, up and down, of
         each realization), `saturation` (z_max at the last value against s² max|ξ|²), `worst_residual`,
-        `points`, `verified_minima`, `statuses`, `patterns` (range of norms, largest number of duplicates).
+        `points`, `verified_minima` (of a map without a free energy: attracting fixed points), `statuses`,
+        `patterns` (range of norms, largest number of duplicates), and, of an attention map, `stability`
+        (whether there is a free energy, the largest spectral radius, points with a complex leading pair).
     """
     parameter = schema.parameter_of(dataset)
     values = dataset[parameter].values
@@ -58,12 +63,19 @@ def sweep_summary(dataset: xr.Dataset, tolerance: float = loops.TOLERANCE) -> di
     edges = [loop.edges for loop in found if loop.edges]
     statuses = dataset["status"].values
     counts = {status: int((statuses == status).sum()) for status in Status}
-    return {
+    stability = {"stability": _stability(dataset, parameter)} if "spectral_radius" in dataset else {}
+    return stability | {
         "parameter": parameter,
         "grid": {"first": float(values[0]), "last": float(values[-1]), "points": int(values.size)},
         "model": {
             name: _plain(dataset.attrs.get(name))
-            for name in ("alpha", "beta" if parameter == "kappa" else "M", "d", "start_up", "start_down")
+            for name in (
+                "attention" if "attention" in dataset.attrs else "alpha",
+                "beta" if parameter == "kappa" else "M",
+                "d",
+                "start_up",
+                "start_down",
+            )
         },
         "realizations": len(found),
         "hysteresis": {
@@ -107,6 +119,19 @@ def _saturation(dataset: xr.Dataset) -> dict[str, Any]:
     }
 
 
+def _stability(dataset: xr.Dataset, parameter: str) -> dict[str, Any]:
+    """The largest spectral radius of the fixed points, and how many have a complex leading pair."""
+    radius = dataset["spectral_radius"].values
+    largest = float(np.nanmax(radius)) if np.isfinite(radius).any() else np.nan
+    where = np.unravel_index(np.nanargmax(radius), radius.shape) if np.isfinite(largest) else None
+    return {
+        "free_energy": "free_energy" in dataset,
+        "spectral_radius": _number(largest),
+        parameter: None if where is None else float(dataset[parameter].values[where[-1]]),
+        "complex": int((np.nan_to_num(dataset["eigenvalue_imag"].values) != 0).sum()),
+    }
+
+
 def _worst_residual(dataset: xr.Dataset, parameter: str) -> dict[str, Any]:
     """The largest residual and the point that has it; a residual that is not a number is the largest."""
     residuals = _by_realization(dataset, "residual")
@@ -147,4 +172,6 @@ def _number(value: Any) -> float | None:
 
 def _plain(value: Any) -> Any:
     """An option as JSON can hold it: what is not finite as text."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value

@@ -67,7 +67,8 @@ def section_lines(parts: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _sweep(summary: Mapping[str, Any]) -> list[str]:
     grid, model, name = summary["grid"], summary["model"], summary["parameter"]
-    sizes = [
+    sizes = [attention_text(model["attention"])] if "attention" in model else []
+    sizes += [
         f"{key} = {_text(model[key])}" for key in ("alpha", "beta", "M", "d") if model.get(key) is not None
     ]
     sizes.append(_count(summary["realizations"], "realization"))
@@ -80,7 +81,8 @@ def _sweep(summary: Mapping[str, Any]) -> list[str]:
 
 def _hysteresis(summary: Mapping[str, Any]) -> list[str]:
     found, name, total = summary["hysteresis"], summary["parameter"], summary["realizations"]
-    criterion = f"in Gamma or z_max by more than {found['tolerance']:g}"
+    measured = "Gamma or z_max" if summary.get("stability", {}).get("free_energy", True) else "z_max"
+    criterion = f"in {measured} by more than {found['tolerance']:g}"
     if not found["any"]:
         return [f"none: up and down nowhere differ {criterion}"]
     where = _intervals(found["any"])
@@ -124,7 +126,7 @@ def _jumps(summary: Mapping[str, Any]) -> list[str]:
 
 def _events(summary: Mapping[str, Any]) -> list[str]:
     """Of a sweep in the memory load: patterns that act on the state as they come or go, and its jumps."""
-    sentences, alpha = [], summary["model"]["alpha"]
+    sentences, alpha = [], summary["model"].get("alpha")
     dense = isinstance(alpha, float) and alpha <= 1
     for way, verb in (("up", "enter"), ("down", "leave")):
         rows = summary.get("events", {}).get(way, [])
@@ -163,7 +165,17 @@ def _minima(summary: Mapping[str, Any]) -> list[str]:
     points, minima, worst, name = (
         summary[key] for key in ("points", "verified_minima", "worst_residual", "parameter")
     )
-    sentences = [f"{minima} of {points} points are verified minima of the free energy"]
+    stability = summary.get("stability")
+    kind = "minima of the free energy"
+    if stability is not None and not stability["free_energy"]:
+        kind = "attracting fixed points of the update, which has no free energy"
+    sentences = [f"{minima} of {points} points are verified {kind}"]
+    if stability is not None and stability["spectral_radius"] is not None:
+        radius = (
+            f"largest spectral radius: {stability['spectral_radius']:.6g} at {name} = {stability[name]:g}"
+        )
+        pairs = f", a complex leading pair at {_count(stability['complex'], 'point')}"
+        sentences.append(radius + (pairs if stability["complex"] else ""))
     others = [
         f"{count} {status.replace('_', ' ')}"
         for status, count in summary["statuses"].items()
@@ -221,6 +233,12 @@ def _from_to(counts: Sequence[int]) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def attention_text(described: Mapping[str, Any]) -> str:
+    """An attention map, as its attribute describes it, in words: ``top-k (k = 8)``."""
+    numbers = [f"{key} = {value:.6g}" for key, value in described.items() if isinstance(value, int | float)]
+    return str(described["name"]) + (f" ({', '.join(numbers)})" if numbers else "")
 
 
 def _text(value: Any) -> str:

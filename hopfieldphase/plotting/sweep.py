@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hopfieldphase.data import schema
 from hopfieldphase.data.summary import dataset_hysteresis
+from hopfieldphase.data.wording import attention_text
 from hopfieldphase.phases.hysteresis import Hysteresis, window
 from hopfieldphase.plotting import style
 
@@ -280,6 +281,8 @@ def _caption(dataset: xr.Dataset, lines: int) -> str:
     attrs, axis = dataset.attrs, dataset[schema.parameter_of(dataset)]
     sizes = [f"${name} = {attrs[name]}$" for name in ("M", "d") if attrs.get(name) is not None]
     alpha = attrs.get("alpha")
+    if attrs.get("attention") is not None:
+        sizes.append(attention_text(attrs["attention"]))
     if alpha is not None:
         sizes.append(r"$\alpha = \infty$" if np.isinf(alpha) else rf"$\alpha = {alpha:g}$")
     if attrs.get("beta") is not None:

@@ -5,6 +5,7 @@ Importing this module and checking a spec costs no NumPy: a wrong option is repo
 
 import hashlib
 import json
+import math
 import re
 import sys
 import tomllib
@@ -19,6 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, mo
 from hopfieldphase.core.checks import real_number, whole_number
 from hopfieldphase.core.domain import tsallis_index
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.runs.attention_spec import PARAMETERS, REQUIRED
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 
 DEFAULT_BETAS = "20:400:2"
@@ -29,9 +31,6 @@ Solver = Literal["auto", "gradient-descent", "fixed-point", "newton"]
 
 ALL = "all"
 """Stands for the number of all that are found."""
-
-REQUIRED = object()
-"""Stands for the default of an option that has none."""
 
 SOURCES: dict[str, dict[str, Any]] = {
     "clustered": {"M": 100, "d": 64, "seed": 0, "clusters": 4, "delta": 0.04, "noise": "gaussian"},
@@ -171,6 +170,37 @@ class PatternSpec(Spec):
         return self.generator in (None, "digits")
 
 
+class AttentionSpec(Spec):
+    """Which attention map in the place of the Tsallis family, with the parameters that it takes."""
+
+    name: Annotated[str, one_of("attention", tuple(PARAMETERS))]
+    k: Annotated[int | None, whole("k", 1)] = None
+    p: Annotated[float | None, real("p", 0, 1, "(]")] = None
+    alpha: Annotated[float | None, real("alpha", 0, math.inf, "(]")] = None
+    gamma: Annotated[float | None, real("gamma", 1, math.inf, "(]")] = None
+    budget: Annotated[float | None, real("budget", 0, math.inf, "()")] = None
+    caps: Annotated[float | None, real("caps", 0, math.inf, "(]")] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, options: Any) -> Any:
+        """Take a name alone, give parameters their defaults, and refuse those that the map does not take."""
+        options = {"name": options} if isinstance(options, str) else options
+        if not isinstance(options, Mapping) or options.get("name") not in PARAMETERS:
+            return options
+        given = {name: value for name, value in options.items() if value is not None}
+        shown, taken = f"{given['name']} attention", PARAMETERS[given["name"]]
+        for name in given:
+            if name != "name" and name in cls.model_fields and name not in taken:
+                raise InputError(
+                    f"{name} does not apply to {shown}: it takes {', '.join(taken) or 'no option'}"
+                )
+        for name, default in taken.items():
+            if default is REQUIRED and name not in given:
+                raise InputError(f"{shown} needs {name}: give a value")
+        return taken | given
+
+
 class TomlSpec(Spec):
     """The name of a study, the TOML form of its options, and their fingerprint."""
 
@@ -290,16 +320,23 @@ class SweepSpec(FollowSpec):
     parameter: ClassVar[str] = "beta"
     study: Annotated[str, one_of("study", ("sweep-beta",))] = "sweep-beta"
     betas: tuple[float, ...] | None = None
+    attention: AttentionSpec | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _read_grid(cls, options: Any) -> Any:
         if isinstance(options, Mapping) and options.get("betas") is not None:
-            return {**options, "betas": parse_grid(options["betas"])}
+            options = {**options, "betas": parse_grid(options["betas"])}
+        if isinstance(options, Mapping) and options.get("attention") is not None:
+            _refuse_beside_attention(options)
         return options
 
     @model_validator(mode="after")
     def _resolve(self) -> Self:
+        if self.attention is not None:
+            object.__setattr__(self, "alpha", None)  # the map stands in its place
+            if self.betas is None and self.patterns.is_data:
+                raise InputError("betas is not given: for an attention map no range is known, name one")
         if self.betas is None and not self.patterns.is_data:
             object.__setattr__(self, "betas", parse_grid(DEFAULT_BETAS))
         if self.patterns.M is not None:
@@ -315,6 +352,21 @@ class SweepSpec(FollowSpec):
     def is_resolved(self) -> bool:
         """Whether the grid and the digest of a pattern file are known."""
         return super().is_resolved and self.betas is not None
+
+
+def _refuse_beside_attention(options: Mapping[str, Any]) -> None:
+    """Raise `InputError` where an option is given that means nothing to an attention map."""
+    attention = options["attention"]
+    name = attention.get("name") if isinstance(attention, Mapping) else getattr(attention, "name", attention)
+    if options.get("alpha") is not None:
+        raise InputError(
+            f"alpha = {options['alpha']} and attention = {name} are both given: choose one of them"
+        )
+    for option, default in (("solver", "auto"), ("polish", True)):
+        if options.get(option, default) != default:
+            raise InputError(
+                f"{option} = {options[option]} does not apply to attention maps: leave it at {default}"
+            )
 
 
 def read_toml(path: str | Path, *, reduced: bool = False) -> dict[str, Any]:

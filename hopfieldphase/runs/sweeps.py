@@ -7,14 +7,18 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from hopfieldphase.continuation.map_sweep import sweep_map
 from hopfieldphase.continuation.sweep import Sweep, sweep
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data.build import sweep_dataset
-from hopfieldphase.model import HopfieldModel
+from hopfieldphase.model import AttentionModel, HopfieldModel
+from hopfieldphase.runs.attention_spec import describe_attention, make_attention
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.runs.sources import make_patterns, resolve, suggest_betas
 from hopfieldphase.runs.specs import SweepSpec
+
+Model = HopfieldModel | AttentionModel
 
 _OPTIONS: dict[str, Any] = {
     "start_up": "mean",
@@ -27,7 +31,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 def sweep_beta(
-    models: HopfieldModel | Sequence[HopfieldModel] | SweepSpec,
+    models: Model | Sequence[Model] | SweepSpec,
     betas: str | float | Iterable[float] | None = None,
     *,
     start_up: str | ArrayLike = "mean",
@@ -42,20 +46,24 @@ def sweep_beta(
     """Sweep the inverse temperature up and down and return every observable, labelled.
 
     Each point is relaxed from its neighbour's state to a verified minimum of Γ; the sweep up begins at the
-    lowest β, the sweep down at the highest, each from a start state of its own.
+    lowest β, the sweep down at the highest, each from a start state of its own. With any other attention map
+    than the Tsallis family, each point is a fixed point of the update whose Jacobian has a spectral radius
+    below 1; Γ is given where the map has a conjugate.
 
     Parameters
     ----------
-    models : HopfieldModel, sequence of HopfieldModel, or SweepSpec
-        One model; several, which are the realizations of one study and agree in M, d, α and scale; or a
-        spec, which brings all further options with it.
+    models : HopfieldModel or AttentionModel, a sequence of them, or SweepSpec
+        One model; several, which are the realizations of one study and agree in M, d, α (or attention) and
+        scale; or a spec, which brings all further options with it.
     betas : str or array, shape (n,), optional
         Strictly ascending, positive; `start:stop:step` (stop included when hit) or a comma list as text.
-        Without it a range is suggested from the patterns of the first model (`suggest_betas`).
+        Without it a range is suggested from the patterns of the first model (`suggest_betas`), unless that
+        has another attention map.
     start_up, start_down : str or array, shape (d,)
         "mean", "pattern:k", "best" (the minimum of lowest Γ that a pattern relaxes to), "continue" (where
         the other sweep ended), or a state; see `hopfieldphase.continuation.sweep.sweep`.
     solver : {"auto", "newton", "fixed-point", "gradient-descent"}
+        Left at "auto" for attention maps, as `polish` is at True.
     tol : float, optional
         Bound on |x − T(x)| / max(|x|, s·max|ξ|).
     polish : bool
@@ -97,24 +105,63 @@ def sweep_beta(
     if isinstance(models, SweepSpec):
         _refuse_options({"betas": betas} | given)
         return _sweep_spec(resolve(models), threads, progress)
-    rows = [models] if isinstance(models, HopfieldModel) else list(models)
+    rows = [models] if isinstance(models, Model) else list(models)
     first = _common_shape(rows)
-    axis = parse_grid(betas) if betas is not None else suggest_betas(first.patterns, first.alpha, first.scale)
-    sweeps = run_tasks(lambda i: sweep(rows[i], axis, **given, threads=threads), len(rows), threads, progress)
+    axis = _axis(first, betas)
+    sweeps = run_tasks(lambda i: _sweep(rows[i], axis, given, threads), len(rows), threads, progress)
     options = {
-        "alpha": first.alpha,
+        **_map(first),
         "M": first.M,
         "d": first.d,
         "scale": first.scale,
         "betas": format_grid(axis),
     }
-    return sweep_dataset(sweeps[0] if isinstance(models, HopfieldModel) else sweeps, options | given)
+    return sweep_dataset(sweeps[0] if isinstance(models, Model) else sweeps, options | given)
 
 
 def warm_up(spec: SweepSpec) -> None:
     """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
     np.empty((spec.patterns.M or 1, spec.patterns.d or 1))  # no memory for these: say so before compiling
-    sweep(HopfieldModel(np.eye(2), spec.alpha), (1.0, 2.0), solver=spec.solver, polish=spec.polish, threads=1)
+    if spec.attention is None:  # attention maps compile nothing
+        model = HopfieldModel(np.eye(2), spec.alpha)
+        sweep(model, (1.0, 2.0), solver=spec.solver, polish=spec.polish, threads=1)
+
+
+def spec_model(spec: SweepSpec, realization: int) -> Model:
+    """The model of one realization of a spec."""
+    stored = make_patterns(spec.patterns, realization)
+    if spec.attention is None:
+        return HopfieldModel(stored, spec.alpha)
+    return AttentionModel(stored, make_attention(spec.attention.model_dump(exclude_none=True)))
+
+
+def _sweep(model: Model, axis: Sequence[float], given: dict[str, Any], threads: int | None) -> Sweep:
+    if isinstance(model, HopfieldModel):
+        return sweep(model, axis, **given, threads=threads)
+    for name, default in (("solver", "auto"), ("polish", True)):
+        if given[name] != default:
+            raise InputError(
+                f"{name} = {given[name]} does not apply to attention maps: leave it at {default}"
+            )
+    return sweep_map(
+        model, axis, **{name: given[name] for name in given if name not in ("solver", "polish")},
+        threads=threads,
+    )  # fmt: skip
+
+
+def _axis(model: Model, betas: Any) -> tuple[float, ...]:
+    if betas is not None:
+        return parse_grid(betas)
+    if isinstance(model, HopfieldModel):
+        return suggest_betas(model.patterns, model.alpha, model.scale)
+    raise InputError("betas is not given: for an attention map no range is known, name one")
+
+
+def _map(model: Model) -> dict[str, Any]:
+    """The attribute that says which weights a model has."""
+    if isinstance(model, HopfieldModel):
+        return {"alpha": model.alpha}
+    return {"attention": describe_attention(model.attention)}
 
 
 def _refuse_options(options: dict[str, Any]) -> None:
@@ -126,31 +173,36 @@ def _refuse_options(options: dict[str, Any]) -> None:
             )
 
 
-def _common_shape(models: Sequence[HopfieldModel]) -> HopfieldModel:
+def _common_shape(models: Sequence[Model]) -> Model:
     """The first of the models, with which all others agree in everything but the patterns."""
     if not models:
         raise InputError("no model was given: a sweep needs at least one")
     first = models[0]
+    shared = _shape(first)
     for i, model in enumerate(models):
-        for name in ("alpha", "M", "d", "scale"):
-            if getattr(model, name) != getattr(first, name):
+        for name, value in _shape(model).items():
+            if value != shared.get(name):
                 raise InputError(
-                    f"model {i} has {name} = {getattr(model, name)}, but model 0 has {getattr(first, name)}: "
-                    "realizations of one study agree in M, d, alpha and scale"
+                    f"model {i} has {name} = {value}, but model 0 has {shared.get(name)}: "
+                    "realizations of one study agree in M, d, alpha or attention, and scale"
                 )
     return first
 
 
+def _shape(model: Model) -> dict[str, Any]:
+    return {**_map(model), "M": model.M, "d": model.d, "scale": model.scale}
+
+
 def _sweep_spec(spec: SweepSpec, threads: int | None, progress: Progress | None) -> xr.Dataset:
     given = {name: getattr(spec, name) for name in _OPTIONS}
-    shape: dict[str, int] = {}
+    shape: dict[str, Any] = {}
 
     def one(realization: int) -> Sweep:
-        model = HopfieldModel(make_patterns(spec.patterns, realization), spec.alpha)
-        shape.update(M=model.M, d=model.d)
-        return sweep(model, spec.betas, **given, threads=threads)
+        model = spec_model(spec, realization)
+        shape.update(_map(model), M=model.M, d=model.d)
+        return _sweep(model, spec.betas or (), given, threads)
 
     sweeps = run_tasks(one, spec.realizations or 1, threads, progress)
-    options = spec.model_dump(exclude_none=True, exclude={"patterns"})
+    options = spec.model_dump(exclude_none=True, exclude={"patterns", "attention"})
     source = spec.patterns.model_dump(exclude_none=True, exclude={"path"})
     return sweep_dataset(sweeps, options | source | given | shape | {"betas": format_grid(spec.betas or ())})
