@@ -19,6 +19,7 @@ from hopfieldphase.core.errors import InputError
 
 _EPSILON = 2.220446049250313e-16
 _SETTLED = 1e-14  # of the budget: what a sum of thousands of weights may miss it by
+_NEAR = 16  # budgets: a threshold so close to the origin has lost no digits against it
 _MAX_ROUNDS = 4  # each round multiplies the error of the threshold by the rounding of the scores
 
 # A cap of +∞ and a score of −∞ mean what IEEE arithmetic makes of them.
@@ -40,7 +41,7 @@ class _Capped(Attention):
             raise InputError("caps have a negative or NaN entry: give caps >= 0, with inf for none")
         object.__setattr__(self, "caps", caps)
 
-    def room(self, scores: Array) -> tuple[Namespace, Array, Array, Array, DType]:
+    def _room(self, scores: Array) -> tuple[Namespace, Array, Array, Array, DType]:
         """Namespace, scores, the caps that count (…, n), the budget (…, 1) and the dtype of results.
 
         The caps are those of the patterns that are present, and at most the budget, which no weight exceeds.
@@ -118,19 +119,19 @@ class WaterFilling(_Capped):
         InputError
             If a row has NaN or +∞ or nothing but −∞, or caps that do not fit or cannot hold the budget.
         """
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         return xp.astype(_fill(xp, z, caps, budget)[0], dtype)
 
     @_ieee
     def threshold(self, scores: Array) -> Array:
         """Threshold τ: patterns of z > τ (and u > 0) have weight. Errors as `weights`."""
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         return xp.astype(_fill(xp, z, caps, budget)[1][..., 0], dtype)
 
     @_ieee
     def conjugate(self, scores: Array) -> Array:
         """Ω*(z) = max_p z·p − |p|²/2 over the capped simplex. Errors as `weights`."""
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         p, _ = _fill(xp, z, caps, budget)
         held = xp.where(p > 0, z, 0.0)
         return xp.astype(xp.sum(p * (held - p / 2), axis=-1), dtype)
@@ -141,7 +142,7 @@ class WaterFilling(_Capped):
 
         Errors as `weights`.
         """
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         _, v, v_dtype = pattern_array(direction, "direction")
         p, _ = _fill(xp, z, caps, budget)
         free = (p > 0) & (p < caps)
@@ -227,13 +228,13 @@ class ConstrainedSoftmax(_Capped):
         InputError
             If a row has NaN or +∞ or nothing but −∞, or caps that do not fit or sum to less than one.
         """
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         return xp.astype(_spread(xp, z, caps, budget), dtype)
 
     @_ieee
     def conjugate(self, scores: Array) -> Array:
         """Ω*(z) = max_p z·p − Σ p ln p over the capped simplex. Errors as `weights`."""
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         p = _spread(xp, z, caps, budget)
         positive = p > 0
         value = xp.where(positive, z, 0.0) - xp.log(xp.where(positive, p, 1.0))
@@ -245,7 +246,7 @@ class ConstrainedSoftmax(_Capped):
 
         Errors as `weights`.
         """
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         _, v, v_dtype = pattern_array(direction, "direction")
         p = _spread(xp, z, caps, budget)
         free = xp.where(p < caps, p, 0.0)
@@ -287,26 +288,26 @@ class GreedyFilling(_Capped):
     @_ieee
     def weights(self, scores: Array) -> Array:
         """Weights: u above the last score that the budget reaches, 0 below it. Errors as `WaterFilling`."""
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         return xp.astype(_pour(xp, z, caps, budget)[0], dtype)
 
     @_ieee
     def threshold(self, scores: Array) -> Array:
         """Largest score that the budget does not reach, −∞ if there is none. Errors as `weights`."""
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         edge = _pour(xp, z, caps, budget)[1]
         return xp.astype(xp.max(xp.where(z < edge, z, -math.inf), axis=-1), dtype)
 
     @_ieee
     def conjugate(self, scores: Array) -> Array:
         """Ω*(z) = max_p z·p over the capped simplex, its support function. Errors as `weights`."""
-        xp, z, caps, budget, dtype = self.room(scores)
+        xp, z, caps, budget, dtype = self._room(scores)
         p = _pour(xp, z, caps, budget)[0]
         return xp.astype(xp.sum(p * xp.where(p > 0, z, 0.0), axis=-1), dtype)
 
     def jacobian_action(self, scores: Array, direction: Array) -> Array:
         """J v = 0: the weights are constant where they are continuous. Errors as `weights`."""
-        xp, z, _, _, dtype = self.room(scores)
+        xp, z, _, _, dtype = self._room(scores)
         _, v, v_dtype = pattern_array(direction, "direction")
         shape = xp.broadcast_arrays(z, v)[0].shape
         return xp.zeros(shape, dtype=xp.result_type(dtype, v_dtype), device=z.device)
@@ -331,7 +332,8 @@ def _fill(xp: Namespace, z: Array, caps: Array, budget: Array) -> tuple[Array, A
             free = xp.sum(xp.astype((p > 0) & (p < caps), xp.float64), axis=-1, keepdims=True)
             level = level + (xp.sum(p, axis=-1, keepdims=True) - budget) / xp.clip(free, min=1.0)
         p = xp.minimum(xp.clip(above - level, min=0.0), caps)
-        if bool(xp.all(xp.abs(xp.sum(p, axis=-1, keepdims=True) - budget) <= _SETTLED * budget)):
+        missed = xp.abs(xp.sum(p, axis=-1, keepdims=True) - budget)
+        if bool(xp.all((missed <= _SETTLED * budget) & (xp.abs(level) <= _NEAR * budget))):
             break
     # A weight within rounding of its cap is at it: its derivative is that of the cap.
     return xp.where((p > 0) & (p >= caps - 8 * _EPSILON * budget), caps, p), origin + level

@@ -154,6 +154,12 @@ class TestWaterFilling:
         z = np.array([1e17, 1e17, -1e300])
         np.testing.assert_allclose(WaterFilling(0.8, [0.3, 0.7, 1]).weights(z), [0.3, 0.5, 0], rtol=1e-15)
 
+    def test_small_scores_under_a_large_one_keep_their_digits(self):
+        """The sum of the weights may be right by chance although 1e12 has eaten the differences."""
+        small = np.array([0.5, 0.25, 0.0625, 0.0]) * 1e-5
+        p = WaterFilling(10.0, 9.0).weights(np.concatenate([[1e12], small]))
+        np.testing.assert_allclose(p[1:], 0.25 + small - small.mean(), rtol=0, atol=1e-15)
+
     def test_single_precision_is_kept(self):
         z = np.random.default_rng(0).normal(size=8).astype(np.float32)
         p = CappedSimplex(2).weights(z)
