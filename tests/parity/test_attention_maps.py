@@ -33,11 +33,6 @@ SELECTIONS = [
 MAPS = REGULARIZED + SELECTIONS
 
 
-def name_of(attention):
-    """Short names of tests: a separable map prints its functions."""
-    return repr(attention).partition("functools")[0][:40]
-
-
 BACKENDS = {
     "array-api-strict": (array_api_strict, np.from_dlpack),
     "torch": (torch, lambda value: value.numpy()),
@@ -54,7 +49,7 @@ def few_scores(dtype):
     return z.astype(dtype)
 
 
-@pytest.mark.parametrize("attention", MAPS, ids=name_of)
+@pytest.mark.parametrize("attention", MAPS, ids=repr)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_array_libraries(attention, dtype, backend):
@@ -176,9 +171,7 @@ def test_selection_in_single_precision():
         np.testing.assert_allclose(value, attention.weights(z), rtol=0, atol=3e-7)
 
 
-@pytest.mark.parametrize(
-    "attention", [*MAPS, hp.Normmax(2.0), hp.WaterFilling(), hp.Exponential()], ids=name_of
-)
+@pytest.mark.parametrize("attention", [*MAPS, hp.Normmax(2.0), hp.WaterFilling(), hp.Exponential()], ids=repr)
 def test_threads_and_out(attention):
     z = np.random.default_rng(3).normal(size=(40, 3, 900))
     one = hp.weights(attention, z, threads=1)
@@ -207,7 +200,7 @@ def test_maps_without_a_compiled_routine():
         hp.weights("softmax", z)
 
 
-@pytest.mark.parametrize("attention", MAPS, ids=name_of)
+@pytest.mark.parametrize("attention", MAPS, ids=repr)
 @pytest.mark.parametrize(
     ("scores", "complaint"),
     [

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -24,7 +23,7 @@ _ieee = np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ign
 _LARGEST_ALPHA = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Separable(Attention):
     r"""The map :math:`p(z) = \arg\max_{p \in \Delta} z \cdot p - \sum_\mu g(p_\mu)` of a strictly convex g.
 
@@ -108,13 +107,10 @@ class Separable(Attention):
                 f"alpha = {alpha:g} is above {_LARGEST_ALPHA}: t^alpha underflows, so that g is not convex "
                 f"in floats; use Entmax({alpha:g})"
             )
-        slope, inverse = functions.tsallis_slope(alpha)
-        return cls(
-            partial(functions.tsallis, alpha=alpha),
-            slope,
-            inverse,
-            partial(functions.tsallis_curvature, alpha=alpha),
-        )
+        return cls(*functions.tsallis_functions(alpha))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(g={functions.described(self.g)})"
 
     @property
     def is_sparse(self) -> bool:

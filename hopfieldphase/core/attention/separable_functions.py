@@ -1,7 +1,7 @@
 """Functions g of `Separable`: the Tsallis family, the quadratic, and the checks of those that users give."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias
 
 import array_api_compat
@@ -51,14 +51,29 @@ def tsallis(t: Array, *, alpha: float) -> Array:
     return xp.where(positive, xp.exp(alpha * log_t), 0.0) * _power_minus_one(log_t, -a) / alpha
 
 
-def tsallis_slope(alpha: float) -> tuple[Function, Function]:
-    """Return g′ up to a constant, and its inverse: t^a/a for α > 2, which keeps the digits of small t.
+@cache
+def tsallis_functions(alpha: float) -> tuple[Function, Function, Function, Function]:
+    """Return g, g′ up to a constant, its inverse, and g″; the same objects for the same index.
 
-    Below, (t^a − 1)/a, a = α − 1, which keeps those of α near 1.
+    With a = α − 1 the slope is t^a/a for α > 2, which keeps the digits of small t, and (t^a − 1)/a below, which
+    keeps those of α near 1.
     """
-    if alpha > 2:
-        return partial(_power, a=alpha - 1), partial(_root, a=alpha - 1)
-    return partial(_q_logarithm, a=alpha - 1), partial(_q_exponential, a=alpha - 1)
+    a = alpha - 1
+    slope, inverse = (_power, _root) if alpha > 2 else (_q_logarithm, _q_exponential)
+    return (
+        partial(tsallis, alpha=alpha),
+        partial(slope, a=a),
+        partial(inverse, a=a),
+        partial(tsallis_curvature, alpha=alpha),
+    )
+
+
+def described(function: Function) -> str:
+    """Name of a function, with the arguments that are bound to it."""
+    if isinstance(function, partial):
+        bound = ", ".join(f"{name}={value!r}" for name, value in function.keywords.items())
+        return f"{function.func.__name__}({bound})"
+    return getattr(function, "__name__", repr(function))
 
 
 def tsallis_curvature(t: Array, *, alpha: float) -> Array:

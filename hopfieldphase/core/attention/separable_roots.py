@@ -18,6 +18,7 @@ from hopfieldphase.core.attention.separable_functions import Function, at
 Evaluation: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
 _MAX_STEPS = 200  # a guard: bisections alone would end sooner
+_ROUNDING = 4.5e-16  # of the unknown
 _NORMALIZATION_TOLERANCE = 4e-16  # of the sum; longer rows have more rounding, see `_root`
 
 
@@ -32,18 +33,28 @@ def solve(
     if edge > -math.inf and at(curvature, 0.0) == 0:
         return _from_lowest(xp, z, top, slope, inverse, curvature, (edge, end))
 
-    def weights_at(u: Array, z: Array = z) -> tuple[Array, Array]:
-        level = xp.clip(u + (z - top), max=end)
+    def weights_of(scores: Array, u: Array) -> Array:
+        level = xp.clip(u + (scores - top), max=end)
         present = level > edge
-        p = xp.where(present, inverse(xp.where(present, level, end)), 0.0)
+        return xp.where(present, inverse(xp.where(present, level, end)), 0.0)
+
+    size = z.shape[-1]
+    # The bracket's lower end is put clear of the root at equal weights, g′(1/n), for the rounding.
+    low, high, candidates = xp.full_like(top, at(slope, 0.5 / size)), xp.full_like(top, end), z
+    if edge > -math.inf:
+        candidates = _longest_support(xp, z, top, end - edge)
+        # The m-th largest score weighs no more than 1/m, so that u is at most g′(1/m) and its gap to the top.
+        ranks = xp.arange(1, candidates.shape[-1] + 1, dtype=z.dtype, device=z.device)
+        bounds = slope(1 / ranks) + (top - candidates)
+        high = xp.clip(xp.min(bounds, axis=-1, keepdims=True), min=low, max=end)
+
+    def evaluated(u: Array) -> tuple[Array, Array]:
+        p = weights_of(candidates, u)
         positive = p > 0
         return p, xp.where(positive, 1 / curvature(xp.where(positive, p, 1.0)), 0.0)
 
-    size = z.shape[-1]
-    low = xp.full_like(top, at(slope, 1 / size))
-    candidates = z if edge == -math.inf else _longest_support(xp, z, top, end - edge)
-    u = _root(xp, lambda u: weights_at(u, candidates), low, xp.full_like(top, end), size)
-    p = weights_at(u)[0]
+    u = _root(xp, evaluated, low, high, size)
+    p = weights_of(z, u)
     return p / xp.sum(p, axis=-1, keepdims=True), top - u + edge
 
 
@@ -84,29 +95,29 @@ def _from_lowest(
         low, high = xp.where(total < 1, middle, low), xp.where(total < 1, high, middle - 1)
     lowest = xp.take_along_axis(ordered, low - 1, axis=-1)
 
-    def weights_at(q: Array) -> tuple[Array, Array]:
+    def evaluated(q: Array) -> tuple[Array, Array]:
         p = above(ordered, lowest, slope(q))
         positive = p > 0
         rate = curvature(q) / curvature(xp.where(positive, p, 1.0))
         return p, xp.where(positive & (ordered > lowest), rate, xp.astype(ordered == lowest, p.dtype))
 
     size = xp.astype(low, z.dtype)
-    q = _root(xp, weights_at, xp.zeros_like(size), 1 / size, z.shape[-1])
+    q = _root(xp, evaluated, xp.zeros_like(size), 1 / size, z.shape[-1])
     p = above(z, lowest, slope(q))
     p = xp.where(z == lowest, q, p)  # (g′)⁻¹(g′(q)), without its rounding
     return p / xp.sum(p, axis=-1, keepdims=True), lowest - (slope(q) - edge)
 
 
-def _root(xp: Namespace, weights_at: Evaluation, low: Array, high: Array, size: int) -> Array:
+def _root(xp: Namespace, evaluated: Evaluation, low: Array, high: Array, size: int) -> Array:
     """Solve Σp = 1 for the unknown (..., 1), in which Σp increases from at most to at least one.
 
     Newton's method on ln Σp, from the upper end; a bisection where its step leaves the bracket or does not
-    halve. `weights_at` gives p and its derivatives.
+    halve. `evaluated` gives p and its derivatives.
     """
     tolerance = _NORMALIZATION_TOLERANCE * (1 + math.sqrt(size) / 16)
-    unknown, last_step = high, high - low
+    unknown, last_step = high, 2 * (high - low)
     for _ in range(_MAX_STEPS):
-        p, rates = weights_at(unknown)
+        p, rates = evaluated(unknown)
         total = xp.sum(p, axis=-1, keepdims=True)
         excess = total - 1
         done = (xp.abs(excess) <= tolerance) | ((excess > 0) & (unknown <= low))
@@ -116,6 +127,7 @@ def _root(xp: Namespace, weights_at: Evaluation, low: Array, high: Array, size: 
         newton = unknown + step
         good = (newton > low) & (newton < high) & (xp.abs(step) <= xp.abs(last_step) / 2)
         following = xp.where(good, newton, low + (high - low) / 2)
+        done = done | (xp.abs(step) <= _ROUNDING * xp.abs(unknown))
         done = done | (following == unknown) | (following <= low) | (following >= high)
         if bool(xp.all(done)):
             break

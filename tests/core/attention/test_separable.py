@@ -1,6 +1,7 @@
 """Regularized maps: optimality, the entmax family as special cases, reference rows, what is refused."""
 
 import math
+import pickle
 import re
 
 import numpy as np
@@ -269,6 +270,14 @@ def test_the_four_relevant_tokens():
         z = np.where(np.arange(n) < 4, 1.0, 0.0)
         np.testing.assert_allclose(Entmax(1.5).weights(z), z / 4, atol=1e-15)
     assert Entmax(1.5).separation_margin(4) == 1.0
+
+
+def test_equal_maps():
+    assert Separable.tsallis(1.5) == Separable.tsallis(1.5) != Separable.tsallis(1.6)
+    assert Separable.shannon() == Separable.tsallis(1)
+    assert pickle.loads(pickle.dumps(Separable.tsallis(3))).weights([0.0, 0.1]).sum() == pytest.approx(1)
+    assert repr(Separable.tsallis(1.5)) == "Separable(g=tsallis(alpha=1.5))"
+    assert repr(Separable.quadratic()) == "Separable(g=half_square)"
 
 
 def test_sparsity():
