@@ -13,36 +13,31 @@ from hopfieldphase.core.arrays import Array
 from hopfieldphase.core.attention import (
     Attention,
     CappedEntmax,
-    Entmax,
-    Separable,
-    SparsemaxK,
-    TopK,
-    TopP,
-    fenchel_young_gradient,
-    fenchel_young_loss,
-)
-from hopfieldphase.core.attention.capped import (
     CappedSimplex,
     ConstrainedSoftmax,
     ConstrainedSparsemax,
-    GreedyFilling,
-    WaterFilling,
-)
-from hopfieldphase.core.attention.normmax import Normmax
-from hopfieldphase.core.attention.permutahedron import Permutahedron
-from hopfieldphase.core.attention.positive import (
+    Entmax,
     Exponential,
-    LinearElu,
-    LogElu,
-    PositiveKernel,
-    SquaredElu,
-)
-from hopfieldphase.core.attention.scaling import (
     FixedTemperature,
+    GreedyFilling,
     LengthScaled,
+    LinearElu,
     Logarithmic,
+    LogElu,
+    Normmax,
+    Permutahedron,
+    PositiveKernel,
     PowerOfLogarithm,
+    Scaling,
+    Separable,
+    SparsemaxK,
+    SquaredElu,
+    TopK,
+    TopP,
+    WaterFilling,
     Yarn,
+    fenchel_young_gradient,
+    fenchel_young_loss,
 )
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels import maps
@@ -70,6 +65,7 @@ __all__ = [
     "Permutahedron",
     "PositiveKernel",
     "PowerOfLogarithm",
+    "Scaling",
     "Separable",
     "SparsemaxK",
     "SquaredElu",

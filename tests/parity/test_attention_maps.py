@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hopfieldphase.core import attention as core
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels import attention as hp
 from hopfieldphase.kernels.attention_selection import selected_weights
@@ -220,6 +221,11 @@ def test_compiled_routines_refuse_what_the_maps_refuse(attention, scores, compla
 def test_more_than_there_are():
     with pytest.raises(InputError, match="k = 4 is above the number of scores, 3"):
         hp.weights(hp.TopK(4), np.zeros((2, 3)))
+
+
+def test_every_map_is_public():
+    assert set(hp.__all__) == {*core.__all__, "weights"}
+    assert all(getattr(hp, name) is getattr(core, name) for name in core.__all__)
 
 
 def test_no_rows():

@@ -55,8 +55,8 @@ def tsallis(t: Array, *, alpha: float) -> Array:
 def tsallis_functions(alpha: float) -> tuple[Function, Function, Function, Function]:
     """Return g, g′ up to a constant, its inverse, and g″; the same objects for the same index.
 
-    With a = α − 1 the slope is t^a/a for α > 2, which keeps the digits of small t, and (t^a − 1)/a below, which
-    keeps those of α near 1.
+    With a = α − 1 the slope is t^a/a for α > 2, which keeps the digits of small t, and (t^a − 1)/a below,
+    which keeps those of α near 1.
     """
     a = alpha - 1
     slope, inverse = (_power, _root) if alpha > 2 else (_q_logarithm, _q_exponential)
