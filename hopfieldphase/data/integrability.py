@@ -90,7 +90,8 @@ def integrability_summary(tree: xr.DataTree) -> dict[str, Any]:
             typical, growth = one["log_mean"].median("draw").values, float(one["growth"])
             exact = float(one["population"])
             exponential = math.isinf(growth)
-            measured = _slope(sizes, np.log(typical) if exponential else typical)
+            with np.errstate(divide="ignore", invalid="ignore"):  # a mean below one has no such exponent
+                measured = _slope(sizes, np.log(typical) if exponential else typical)
             integrals.append(
                 {
                     "kernel": kernel,
@@ -135,8 +136,8 @@ def integrability_lines(summary: Mapping[str, Any]) -> list[str]:
     control = summary["control"]
     lines += [
         "",
-        f"softmax under the Gaussian control: ln of median {control['typical']:.4f}, "
-        f"population {control['log_population']:.4f}",
+        f"softmax, Gaussian control: ln of median {control['typical']:.5g}, "
+        f"population {control['log_population']:.5g}",
     ]
     return lines
 
@@ -144,4 +145,6 @@ def integrability_lines(summary: Mapping[str, Any]) -> list[str]:
 def _slope(sizes: Any, values: Any) -> float:
     """Least squares over the upper half of the sizes."""
     upper = slice(len(sizes) // 2, None)
+    if not np.isfinite(values[upper]).all():
+        return math.nan
     return float(np.polyfit(np.log(sizes[upper]), values[upper], 1)[0])

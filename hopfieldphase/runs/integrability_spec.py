@@ -9,6 +9,9 @@ from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.large_d_spec import whole_numbers
 from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
 
+LOWEST = 0.2
+"""Least tail index: below it, draws leave the range of floats."""
+
 LARGEST = 2**26
 """Most points of a sample."""
 
@@ -22,7 +25,7 @@ class IntegrabilitySpec(TomlSpec):
 
     study: Annotated[str, one_of("study", ("integrability",))] = "integrability"
     seed: Annotated[int, whole("seed", 0)] = 0
-    index: Annotated[float, real("index", 0, math.inf, "()")] = 1.5
+    index: Annotated[float, real("index", LOWEST, math.inf, "[)")] = 1.5
     score: Annotated[float, real("score", 0, math.inf, "()")] = 1.0
     sigma: Annotated[float, real("sigma", 0, math.inf, "()")] = 1.5
     sizes: Annotated[tuple[int, ...], whole_numbers("sizes", 2)] = (256, 1024, 4096, 16384, 65536, 262144)

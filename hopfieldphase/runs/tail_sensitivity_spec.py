@@ -11,6 +11,9 @@ from hopfieldphase.runs.large_d_spec import whole_numbers
 from hopfieldphase.runs.ranges import format_grid, format_number, parse_grid
 from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
 
+LOWEST = 0.2
+"""Least tail index: below it, squares of draws leave the range of floats."""
+
 LARGEST = 2**24
 """Most points of a sample."""
 
@@ -29,7 +32,7 @@ class TailSensitivitySpec(TomlSpec):
     sizes: Annotated[tuple[int, ...], whole_numbers("sizes", 8)] = (256, 1024, 4096, 16384, 65536)
     seams: tuple[float, ...] = (0.5, 0.9, 0.99)
     indices: tuple[float, ...] = (0.6, 0.8, 1.0, 1.2, 1.5, 1.8, 2.2, 2.8, 3.5)
-    reference: Annotated[float, real("reference", 0, math.inf, "()")] = 1.5
+    reference: Annotated[float, real("reference", LOWEST, math.inf, "[)")] = 1.5
     draws: Annotated[int, whole("draws", 2)] = 200
 
     @model_validator(mode="before")
@@ -44,6 +47,8 @@ class TailSensitivitySpec(TomlSpec):
     def _check(self) -> Self:
         if self.sizes[-1] > LARGEST:
             raise InputError(f"sizes has {self.sizes[-1]}: give at most {LARGEST} points")
+        if self.indices[0] < LOWEST:
+            raise InputError(f"indices has {self.indices[0]:g}: give tail indices from {LOWEST:g} on")
         if self.seams[-1] >= 1:
             raise InputError(f"seams has {self.seams[-1]:g}: they are quantiles, give values below 1")
         if round(self.sizes[0] * (1 - self.seams[0])) >= self.sizes[0]:

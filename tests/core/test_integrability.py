@@ -78,6 +78,47 @@ def test_population_values(name, a, power):
     assert_allclose(value, population_value(kernel, law, c, power), rtol=1e-7 + left)
 
 
+@pytest.mark.parametrize(("a", "c"), [(2.001, 1.0), (2.3, 1e-4), (7.0, 30.0), (80.0, 0.5)])
+def test_population_value_of_the_squared_kernel(a, c):
+    # the right half is E(1 + cX)² of a Pareto X, however slowly it converges; the left half is bounded
+    law = MirroredPareto(a, 1.5)
+    first, second = 1.5 * a / (a - 1), 1.5**2 * a / (a - 2)
+    kernel = KERNELS["squared-elu"]
+
+    def left(t):
+        return math.exp(-t + float(kernel.log(c * (3 - 1.5 * math.exp(t / a)))))
+
+    turn = a * math.log(2)
+    ends = sorted((0, turn / 2, turn, 2 * turn, 1, 10, 60, 700))
+    rest = sum(scipy.integrate.quad(left, *pair, epsabs=1e-15)[0] for pair in pairwise(ends))
+    expected = 0.5 * (1 + 2 * c * first + c**2 * second + rest)
+    assert_allclose(population_value(kernel, law, c), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("a", "power"), [(1.02, 1), (0.3, 0)])
+def test_population_value_of_the_logarithm_near_its_threshold(a, power):
+    # E (1 + ln(1 + cX)) X^p of a Pareto X of scale 1 by parts in t = a ln x, on a far longer range
+    k = 1 - power / a
+
+    def right(t):
+        x = math.exp(min(t / a, 700))
+        return math.exp(-k * t) * (1 + (math.log1p(x) if t < 600 * a else t / a))
+
+    far = 60 / k
+    ends = [0, *np.geomspace(1, far, 30)]
+    whole = sum(scipy.integrate.quad(right, *pair, epsabs=0)[0] for pair in pairwise(ends))
+
+    def left(t):
+        z = 2 - math.exp(min(t / a, 700))
+        return math.exp(-t + float(KERNELS["log-elu"].log(z))) * abs(z) ** power
+
+    ends = sorted((0, a * math.log(2), 1, 5, 20, 40))
+    whole += sum(scipy.integrate.quad(left, *pair, epsabs=1e-15)[0] for pair in pairwise(ends))
+    assert_allclose(
+        population_value(KERNELS["log-elu"], MirroredPareto(a), 1.0, power), 0.5 * whole, rtol=1e-7
+    )
+
+
 def test_softmax_denominators_diverge_for_every_score():
     # Proposition 1: of E e^{cZ} the part up to r grows like e^{cr} r^{-a-1}, for every c ≠ 0
     law = MirroredPareto(2.5)

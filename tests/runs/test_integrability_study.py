@@ -62,6 +62,14 @@ def test_what_has_no_population_value_grows_as_expected(tree):
     assert abs(control["typical"] - control["log_population"]) < 0.1
 
 
+def test_extreme_laws_have_plain_summaries():
+    for options in ({"index": 0.2}, {"index": 1e4}, {"score": 1e-6}, {"score": 1e6}):
+        spec = IntegrabilitySpec(sizes="16,64,256,1024", draws=4, **options)
+        summary = integrability_summary(integrability(spec))
+        json.dumps(summary, allow_nan=False)
+        assert max(map(len, integrability_lines(summary))) <= 80
+
+
 def test_words(tree):
     lines = integrability_lines(integrability_summary(tree))
     assert max(map(len, lines)) <= 80
@@ -89,6 +97,7 @@ def test_the_figure_shows_the_numbers(tree):
     ("options", "words"),
     [
         ({"index": 0.0}, "index = 0"),
+        ({"index": 0.1}, "index = 0.1"),
         ({"score": -1.0}, "score = -1"),
         ({"sizes": "10,20"}, "sizes has 2 values"),
         ({"sizes": "10,20,30,1000000000"}, "at most"),

@@ -102,6 +102,12 @@ def test_at_the_largest_size_every_seam_is_seen():
             assert point["minimum"] == 1.5 or point["seam"] == 0.99
 
 
+def test_the_heaviest_tails_stay_finite():
+    tree = tail_sensitivity(TailSensitivitySpec(sizes="4096", indices="0.2,1.5", seams="0.5", draws=4))
+    json.dumps(tail_sensitivity_summary(tree), allow_nan=False)
+    assert bool(np.isfinite(tree["draws"]["value"]).all())
+
+
 def test_summary_and_words(tree):
     summary = tail_sensitivity_summary(tree)
     json.dumps(summary, allow_nan=False)
@@ -161,6 +167,7 @@ def test_the_figure_shows_the_numbers(tree):
     [
         ({"indices": "0,1.5"}, "indices"),
         ({"indices": "-1,1.5"}, "indices"),
+        ({"indices": "0.1,1.5"}, "from 0.2 on"),
         ({"indices": "0.8,2"}, "give the reference index 1.5"),
         ({"indices": "1.5"}, "give the reference index 1.5"),
         ({"reference": -1.0}, "reference = -1"),

@@ -59,6 +59,9 @@ KERNELS = {
 """By name, Table 1 of "Attention Kernels for Learning Maps Between Heavy-Tailed Measures"."""
 
 
+_FAR = 1e13  # scores from which on every kernel is its leading term, to a relative 1e-13
+
+
 def is_integrable(kernel: ScoreKernel, index: float, power: float = 0.0) -> bool:
     """Whether E g(cZ)|Z|^p is finite for a mirrored Pareto Z of this index and c ≠ 0: q + p < a."""
     return kernel.order + real_number("power", power, 0, math.inf) < _index(index)
@@ -126,12 +129,22 @@ def population_value(kernel: ScoreKernel, law: MirroredPareto, score: float, pow
         return 0.5 * float(np.exp(logs).sum())
 
     mirror = law.index * math.log(2)  # where the mirrored branch passes zero
-    ends = (0.0, mirror, 20.0, 700.0 * min(1.0, law.index))
+    last = law.index * math.log(_FAR * (1 + 1 / (c * law.scale)))
+    ends = sorted(end for end in (0.0, mirror, 5.0, 20.0, 0.5 * last, last) if end <= last)
     parts = [
-        scipy.integrate.quad(integrand, low, high, epsabs=0, epsrel=1e-11, limit=500)[0]
+        scipy.integrate.quad(integrand, low, high, epsabs=1e-300, epsrel=1e-11, limit=500)[0]
         for low, high in pairwise(ends)
     ]
-    return float(sum(parts))
+    return math.fsum(parts) + _remainder(kernel, law, c, power, last)
+
+
+def _remainder(kernel: ScoreKernel, law: MirroredPareto, c: float, power: float, last: float) -> float:
+    """The part of the right branch beyond `last`, where g is its leading power, or 1 + ln of the score."""
+    rate = 1 - (kernel.order + power) / law.index
+    scale = math.exp(-rate * last) * (c * law.scale) ** kernel.order * law.scale**power
+    if kernel.order:
+        return 0.5 * scale / rate
+    return 0.5 * scale * ((1 + math.log(c * law.scale) + last / law.index) / rate + 1 / (law.index * rate**2))
 
 
 def _index(index: float) -> float:
