@@ -45,10 +45,14 @@ def integrability_tree(heavy: Any, light: Any, options: Mapping[str, Any]) -> xr
     root = xr.Dataset(
         {
             "log_mean": labelled(
-                ("kernel", "power", "size", "draw"), heavy, r"$\ln$ of the mean of $g(cz)\,|z|^p$"
+                ("kernel", "power", "size", "draw"),
+                heavy,
+                r"logarithm of the mean, $\ln\,\langle g(cz)\,|z|^p\rangle_n$",
             ),
-            "growth": labelled(("kernel", "power"), growth, "exponent of a typical mean in $n$"),
-            "population": labelled(("kernel", "power"), exact, r"$\mathrm{E}\,g(cZ)\,|Z|^p$"),
+            "growth": labelled(("kernel", "power"), growth, "growth exponent of a typical mean"),
+            "population": labelled(
+                ("kernel", "power"), exact, r"population value $\mathrm{E}\,g(cZ)\,|Z|^p$"
+            ),
         },
         coords={
             "kernel": labelled("kernel", list(KERNELS), "attention kernel"),
@@ -59,8 +63,12 @@ def integrability_tree(heavy: Any, light: Any, options: Mapping[str, Any]) -> xr
     exponent = score + 0.5 * (score * options["sigma"]) ** 2
     control = xr.Dataset(
         {
-            "log_mean": labelled(("size", "draw"), light, r"$\ln$ of the mean of $e^{cz}$"),
-            "log_population": labelled((), exponent, r"$\ln \mathrm{E}\,e^{cZ}$"),
+            "log_mean": labelled(
+                ("size", "draw"), light, r"logarithm of the mean, $\ln\,\langle e^{cz}\rangle_n$"
+            ),
+            "log_population": labelled(
+                (), exponent, r"logarithm of the population value, $\ln \mathrm{E}\,e^{cZ}$"
+            ),
         },
         coords={"size": size},
     )
