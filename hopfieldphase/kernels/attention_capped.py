@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from hopfieldphase.core.arrays import Array
-from hopfieldphase.core.attention.capped import ConstrainedSoftmax, WaterFilling
+from hopfieldphase.core.attention.capped import ConstrainedSoftmax, GreedyFilling, WaterFilling
 from hopfieldphase.kernels.attention_rows import acceptable, filled_rows, is_numpy
 from hopfieldphase.kernels.elementary import exp
 from hopfieldphase.kernels.jit import jit
@@ -62,7 +62,7 @@ def capped_weights(
     """
     if not is_numpy(scores):
         return attention.weights(scores)
-    caps = _cap_rows(attention, np.shape(scores))
+    caps = cap_rows(attention, np.shape(scores))
     if caps is None:
         return attention.weights(scores)  # says what is wrong
     kernel = _soft_rows if isinstance(attention, ConstrainedSoftmax) else _filled_rows
@@ -71,7 +71,9 @@ def capped_weights(
     )
 
 
-def _cap_rows(attention: WaterFilling | ConstrainedSoftmax, shape: tuple[int, ...]) -> np.ndarray | None:
+def cap_rows(
+    attention: WaterFilling | ConstrainedSoftmax | GreedyFilling, shape: tuple[int, ...]
+) -> np.ndarray | None:
     """Caps as one row for all scores of a shape, or one for each; None where they do not fit."""
     # No weight exceeds the budget, and sums of infinite caps would be no use.
     caps = np.minimum(np.asarray(attention.caps, dtype=np.float64), attention.budget)
@@ -93,10 +95,10 @@ def _filled_rows(rows, caps, budget, out, start, stop):
     uc = np.empty(rows.shape[1])
     for i in range(start, stop):
         u = caps[i if len(caps) > 1 else 0]
-        held = _held(rows[i], u)
+        held = caps_held(rows[i], u)
         if not held >= budget * (1.0 - rows.shape[1] * _EPSILON):
             return False
-        _fill_row(rows[i], u, min(held, budget), uz, uc, out[i])
+        fill_row(rows[i], u, min(held, budget), uz, uc, out[i])
     return True
 
 
@@ -105,7 +107,7 @@ def _soft_rows(rows, caps, budget, out, start, stop):
     e = np.empty(rows.shape[1])
     for i in range(start, stop):
         u = caps[i if len(caps) > 1 else 0]
-        held = _held(rows[i], u)
+        held = caps_held(rows[i], u)
         if not held >= budget * (1.0 - rows.shape[1] * _EPSILON):
             return False
         _spread_row(rows[i], u, min(held, budget), e, out[i])
@@ -113,7 +115,7 @@ def _soft_rows(rows, caps, budget, out, start, stop):
 
 
 @jit(reorder=True)
-def _held(z, caps):
+def caps_held(z, caps):
     """Sum of the caps of the patterns present, NaN where the scores are no scores."""
     total, product = 0.0, 0.0
     for i in range(z.size):
@@ -124,7 +126,7 @@ def _held(z, caps):
 
 
 @jit
-def _fill_row(z, caps, budget, uz, uc, p):
+def fill_row(z, caps, budget, uz, uc, p):
     """Fill p with min(u, [z − τ]₊), which sum to the budget."""
     origin = top = largest(z)
     guess = _first_guess(z, caps, budget, top)

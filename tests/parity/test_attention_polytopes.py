@@ -25,6 +25,7 @@ from hopfieldphase.core.attention.scaling import LengthScaled, Logarithmic
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels import attention_capped
 from hopfieldphase.kernels.attention_capped import capped_weights
+from hopfieldphase.kernels.attention_greedy import greedy_weights
 from hopfieldphase.kernels.attention_normmax import normmax_weights
 from hopfieldphase.kernels.attention_positive import positive_weights
 
@@ -86,6 +87,8 @@ def test_every_library_gives_the_values_of_numpy(attention, dtype, library):
 def compiled(attention):
     if isinstance(attention, Normmax):
         return normmax_weights
+    if isinstance(attention, GreedyFilling):
+        return greedy_weights
     return capped_weights if isinstance(attention, WaterFilling | ConstrainedSoftmax) else positive_weights
 
 
@@ -121,6 +124,7 @@ def maps(z):
     yield from (CappedSimplex(budget) for budget in sorted(b for b in budgets if b <= least))
     yield from (ConstrainedSparsemax(caps), ConstrainedSparsemax(1.0 / least), ConstrainedSparsemax(math.inf))
     yield from (ConstrainedSoftmax(caps), ConstrainedSoftmax(1.2 / least), ConstrainedSoftmax(math.inf))
+    yield from (GreedyFilling(1.0, caps), GreedyFilling(0.9 * least, 1.0), GreedyFilling(float(least), 1.0))
     yield from (Exponential(), LinearElu(), SquaredElu(), LogElu())
     yield from (Normmax(gamma) for gamma in (1.02, 1.5, 2.0, 6.0, math.inf))
 
@@ -148,6 +152,9 @@ def test_water_filling_of_any_row(seed, n, fullness, tied, decades):
     attention = WaterFilling(fullness * caps.sum(), caps)
     p = capped_weights(attention, z)
     np.testing.assert_allclose(p, attention.weights(z), rtol=0, atol=SUMMATION * max(1, attention.budget))
+    greedy = GreedyFilling(attention.budget, caps)
+    p = greedy_weights(greedy, z)
+    np.testing.assert_allclose(p, greedy.weights(z), rtol=0, atol=SUMMATION * max(1, attention.budget))
     soft = ConstrainedSoftmax(caps / (fullness * caps.sum()))
     np.testing.assert_allclose(capped_weights(soft, z), soft.weights(z), rtol=0, atol=SUMMATION)
 
@@ -166,7 +173,9 @@ def test_breakpoint_search_alone_finds_the_level():
         np.testing.assert_allclose(p, expected, rtol=0, atol=SUMMATION * max(1.0, budget))
 
 
-@pytest.mark.parametrize("attention", [CappedSimplex(2), ConstrainedSoftmax(0.5), LogElu(), Normmax(2.0)])
+@pytest.mark.parametrize(
+    "attention", [CappedSimplex(2), ConstrainedSoftmax(0.5), GreedyFilling(2.0, 0.8), LogElu(), Normmax(2.0)]
+)
 class TestCalls:
     def test_layouts_and_types(self, attention):
         z = np.random.default_rng(0).normal(size=(4, 5, 6))

@@ -107,7 +107,7 @@ class Permutahedron(Attention):
 
     def _pooled(self, z: _Rows) -> tuple[_Rows, _Rows, _Rows]:
         """Descending order of the patterns present in one row, their weights, and where blocks begin."""
-        order = np.argsort(-z, kind="stable")[: int(np.sum(z > -math.inf))]
+        order = np.argsort(-z)[: int(np.sum(z > -math.inf))]
         ordered, w = z[order], self.w[: order.size]
         # Scores further apart than any two of the w are never pooled. Larger gaps are cut, so that
         # the difference to w keeps its digits under large scores.
