@@ -15,7 +15,7 @@ from hopfieldphase.continuation.face import Face, StoredPatterns
 from hopfieldphase.continuation.landing import settle
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.model import HopfieldModel
+from hopfieldphase.model import HopfieldModel, RetrievalModel
 from hopfieldphase.solvers import Solution, relax, relax_many
 
 SAME_STATE = 1e-6
@@ -78,6 +78,17 @@ def start_states(
     seed : int
         Seed of the random mixtures.
     """
+    starts = pattern_starts(model, seed)
+    x = model.scale * np.asarray(model.patterns, dtype=np.float64).mean(axis=0)
+    for value in np.geomspace(beta_low, beta, _WARM_STEPS):
+        x = np.asarray(relax(model, x, float(value)).x, dtype=np.float64)
+    starts.append(("low-beta", x))
+    starts += [(f"state:{n}", np.asarray(state, dtype=np.float64)) for n, state in enumerate(states)]
+    return starts
+
+
+def pattern_starts(model: RetrievalModel, seed: int = 0) -> list[tuple[str, Vector]]:
+    """Those of `start_states` that the patterns alone decide: single ones, pairs, clusters and mixtures."""
     scaled = model.scale * np.asarray(model.patterns, dtype=np.float64)
     starts = [(f"pattern:{mu}", scaled[mu]) for mu in range(model.M)]
     tree = scaled[:LARGEST_TREE]
@@ -95,11 +106,6 @@ def start_states(
     for n in range(model.M if largest > 1 else 0):
         chosen = generator.choice(model.M, generator.integers(2, largest + 1), replace=False)
         starts.append((f"mixture:{n}", generator.dirichlet(np.ones(chosen.size)) @ scaled[chosen]))
-    x = scaled.mean(axis=0)
-    for value in np.geomspace(beta_low, beta, _WARM_STEPS):
-        x = np.asarray(relax(model, x, float(value)).x, dtype=np.float64)
-    starts.append(("low-beta", x))
-    starts += [(f"state:{n}", np.asarray(state, dtype=np.float64)) for n, state in enumerate(states)]
     return starts
 
 
