@@ -12,12 +12,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopfieldphase.core.arrays import Array, DType, Namespace, float_array, pattern_array, score_array
+from hopfieldphase.core.arrays import (
+    Array,
+    DType,
+    Namespace,
+    distribution,
+    float_array,
+    pattern_array,
+    score_array,
+)
 from hopfieldphase.core.attention.contract import Attention
-from hopfieldphase.core.checks import real_number
+from hopfieldphase.core.checks import real_number, whole_number
 from hopfieldphase.core.errors import InputError
 
 _EPSILON = 2.220446049250313e-16
+_EXCESS = 1e-6  # of the budget: weights above their caps by the rounding of float32 are at them
 _SETTLED = 1e-14  # of the budget: what a sum of thousands of weights may miss it by
 _NEAR = 16  # budgets: a threshold so close to the origin has lost no digits against it
 _MAX_ROUNDS = 4  # each round multiplies the error of the threshold by the rounding of the scores
@@ -70,6 +79,20 @@ class _Capped(Attention):
                 f"{self.budget:.12g}: raise the caps or lower the budget"
             )
         return xp, z, caps, xp.clip(held, max=self.budget), dtype
+
+    def _under_caps(self, p: Array) -> tuple[Namespace, Array, Array, DType]:
+        """Namespace, weights, 0 where they keep to the caps and +∞ where they do not, and their dtype."""
+        xp, p, dtype = distribution(p, "p")
+        caps = xp.asarray(self.caps, dtype=xp.float64, device=p.device)
+        excess = xp.any(p > caps + _EXCESS * self.budget, axis=-1)
+        return xp, p, xp.where(excess, math.inf, 0.0), dtype
+
+    def _lasts(self, top: int) -> float:
+        """Share of the budget that each of the `top` patterns takes where their caps hold it, else +∞."""
+        k = whole_number("top", top)
+        if self.caps.ndim:
+            raise InputError(f"{self.name} attention has a separation margin only if all caps are one number")
+        return self.budget / k if k * float(self.caps) >= self.budget else math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +159,15 @@ class WaterFilling(_Capped):
         held = xp.where(p > 0, z, 0.0)
         return xp.astype(xp.sum(p * (held - p / 2), axis=-1), dtype)
 
+    def regularizer(self, p: Array) -> Array:
+        """Ω(p) = |p|²/2, and +∞ above the caps."""
+        xp, p, barrier, dtype = self._under_caps(p)
+        return xp.astype(xp.sum(p * p, axis=-1) / 2 + barrier, dtype)
+
+    def separation_margin(self, top: int = 1) -> float:
+        """R/k for k = `top` equal scores that can hold the budget, else ∞; only for caps that are equal."""
+        return self._lasts(top)
+
     @_ieee
     def jacobian_action(self, scores: Array, direction: Array) -> Array:
         """J v: on the patterns with 0 < p < u, v less its mean over them; 0 elsewhere.
@@ -192,8 +224,8 @@ class ConstrainedSoftmax(_Capped):
     .. math:: p = \arg\max_p z \cdot p - \sum_i p_i \ln p_i
               \quad\text{s.t. } \sum_i p_i = 1,\ 0 \le p_i \le u_i,
 
-    that is :math:`p_i = \min(u_i, e^{z_i - \tau})`. No weight vanishes where u > 0, so there is no threshold.
-    Patterns tied at a cap are all at it.
+    that is :math:`p_i = \min(u_i, e^{z_i - \tau})`. No weight vanishes where u > 0. Patterns tied at a
+    cap are all at it.
 
     Parameters
     ----------
@@ -218,6 +250,7 @@ class ConstrainedSoftmax(_Capped):
 
     budget: float = field(default=1.0, init=False)
     name: ClassVar[str] = "constrained-softmax"
+    has_threshold: ClassVar[bool] = True
 
     @_ieee
     def weights(self, scores: Array) -> Array:
@@ -239,6 +272,21 @@ class ConstrainedSoftmax(_Capped):
         positive = p > 0
         value = xp.where(positive, z, 0.0) - xp.log(xp.where(positive, p, 1.0))
         return xp.astype(xp.sum(p * value, axis=-1), dtype)
+
+    def threshold(self, scores: Array) -> Array:
+        """−∞: no weight vanishes. Errors as `weights`."""
+        xp, z, _, _, dtype = self._room(scores)
+        return xp.full(z.shape[:-1], -math.inf, dtype=dtype, device=z.device)
+
+    def regularizer(self, p: Array) -> Array:
+        """Ω(p) = Σ p ln p, and +∞ above the caps."""
+        xp, p, barrier, dtype = self._under_caps(p)
+        return xp.astype(xp.sum(p * xp.log(xp.where(p > 0, p, 1.0)), axis=-1) + barrier, dtype)
+
+    def separation_margin(self, top: int = 1) -> float:
+        """∞: no weight vanishes."""
+        whole_number("top", top)
+        return math.inf
 
     @_ieee
     def jacobian_action(self, scores: Array, direction: Array) -> Array:
@@ -304,6 +352,15 @@ class GreedyFilling(_Capped):
         xp, z, caps, budget, dtype = self._room(scores)
         p = _pour(xp, z, caps, budget)[0]
         return xp.astype(xp.sum(p * xp.where(p > 0, z, 0.0), axis=-1), dtype)
+
+    def regularizer(self, p: Array) -> Array:
+        """Ω(p) = 0, and +∞ above the caps."""
+        xp, _, barrier, dtype = self._under_caps(p)
+        return xp.astype(barrier, dtype)
+
+    def separation_margin(self, top: int = 1) -> float:
+        """Zero for k = `top` equal scores that can hold the budget, else ∞; only for caps that are equal."""
+        return 0.0 if self._lasts(top) < math.inf else math.inf
 
     def jacobian_action(self, scores: Array, direction: Array) -> Array:
         """J v = 0: the weights are constant where they are continuous. Errors as `weights`."""

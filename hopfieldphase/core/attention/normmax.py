@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from hopfieldphase.core import entmax
-from hopfieldphase.core.arrays import Array, Namespace, pattern_array, score_array
+from hopfieldphase.core.arrays import Array, Namespace, distribution, pattern_array, score_array
 from hopfieldphase.core.attention.contract import Attention
-from hopfieldphase.core.checks import real_number
+from hopfieldphase.core.checks import real_number, whole_number
 
 _ieee = np.errstate(divide="ignore", over="ignore", under="ignore")
 
@@ -84,6 +84,20 @@ class Normmax(Attention):
         """Ω*(z) = max_p z·p + 1 − ‖p‖_γ = τ + 1; errors as `weights`."""
         xp, z, _, dtype = score_array(scores)
         return xp.astype(self.threshold(z) + 1, dtype)
+
+    @_ieee
+    def regularizer(self, p: Array) -> Array:
+        """Ω(p) = ‖p‖_γ − 1."""
+        xp, p, dtype = distribution(p, "p")
+        peak = xp.max(p, axis=-1, keepdims=True)
+        if math.isinf(self.gamma):
+            return xp.astype(peak[..., 0] - 1, dtype)
+        norm = peak[..., 0] * xp.sum((p / peak) ** self.gamma, axis=-1) ** (1 / self.gamma)
+        return xp.astype(norm - 1, dtype)
+
+    def separation_margin(self, top: int = 1) -> float:
+        """k^{1/γ − 1} for k = `top` equal scores."""
+        return whole_number("top", top) ** (1 / self.gamma - 1)
 
     @_ieee
     def jacobian_action(self, scores: Array, direction: Array) -> Array:

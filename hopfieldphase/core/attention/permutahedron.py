@@ -8,10 +8,20 @@ import numpy as np
 import scipy  # type: ignore[import-untyped]
 from array_api_compat import array_namespace, is_array_api_strict_namespace, is_numpy_namespace, to_device
 
-from hopfieldphase.core.arrays import Array, DType, Namespace, float_array, pattern_array, score_array
+from hopfieldphase.core.arrays import (
+    Array,
+    DType,
+    Namespace,
+    distribution,
+    float_array,
+    pattern_array,
+    score_array,
+)
 from hopfieldphase.core.attention.contract import Attention
+from hopfieldphase.core.checks import whole_number
 from hopfieldphase.core.errors import InputError
 
+_EXCESS = 1e-6  # of the total weight: float32 weights are on the permutahedron within their rounding
 _Rows: TypeAlias = np.ndarray[Any, Any]
 
 
@@ -79,6 +89,21 @@ class Permutahedron(Attention):
         p = np.apply_along_axis(self._project, -1, z)
         value = np.sum(p * (np.where(p > 0, z, 0.0) - p / 2), axis=-1)
         return _back(xp, value, scores, dtype)
+
+    def regularizer(self, p: Array) -> Array:
+        """Ω(p) = |p|²/2 on P(w), +∞ off it."""
+        xp, p, dtype = distribution(p, "p")
+        rows = _to_numpy(p)
+        if rows.shape[-1] != self.w.size:
+            raise InputError(f"p has {rows.shape[-1]} weights, w {self.w.size}: give as many")
+        excess = np.cumsum(np.flip(np.sort(rows, axis=-1), axis=-1), axis=-1) - np.cumsum(self.w)
+        inside = np.all(excess <= _EXCESS * np.sum(self.w), axis=-1)
+        return _back(xp, np.where(inside, np.sum(rows * rows, axis=-1) / 2, math.inf), p, dtype)
+
+    def separation_margin(self, top: int = 1) -> float:
+        """Σw/k for k = `top` equal scores if w has no more than k entries above zero, else ∞."""
+        k = whole_number("top", top)
+        return float(np.sum(self.w)) / k if np.sum(self.w > 0) <= k else math.inf
 
     def jacobian_action(self, scores: Array, direction: Array) -> Array:
         """J v: in each pooled block, v less its mean over the block; 0 where w is constant in the block.

@@ -17,8 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopfieldphase.core.arrays import Array, Namespace, pattern_array, score_array
+from hopfieldphase.core.arrays import Array, Namespace, distribution, pattern_array, score_array
 from hopfieldphase.core.attention.contract import Attention
+from hopfieldphase.core.checks import whole_number
 from hopfieldphase.core.errors import InputError
 
 _ieee = np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore")
@@ -30,6 +31,8 @@ class _Kernel(Attention):
 
     There are no ties to break and no zeros: every present pattern has weight, down to underflow.
     """
+
+    has_threshold: ClassVar[bool] = True
 
     @abstractmethod
     def relative(self, xp: Namespace, z: Array, top: Array) -> Array:
@@ -61,6 +64,16 @@ class _Kernel(Attention):
         action = p * (change - xp.sum(p * change, axis=-1, keepdims=True))
         return xp.astype(action, xp.result_type(dtype, v_dtype))
 
+    def threshold(self, scores: Array) -> Array:
+        """−∞: no weight vanishes. Errors as `weights`."""
+        xp, z, _, dtype = score_array(scores)
+        return xp.full(z.shape[:-1], -math.inf, dtype=dtype, device=z.device)
+
+    def separation_margin(self, top: int = 1) -> float:
+        """∞: no weight vanishes."""
+        whole_number("top", top)
+        return math.inf
+
     def _normalized(self, xp: Namespace, z: Array, top: Array) -> tuple[Array, Array]:
         """Weights, and the scores with the largest one in the place of absent ones."""
         present = z > -math.inf
@@ -90,6 +103,11 @@ class Exponential(_Kernel):
         xp, z, top, dtype = score_array(scores)
         total = xp.sum(xp.exp(z - top), axis=-1)
         return xp.astype(top[..., 0] + xp.log(total), dtype)
+
+    def regularizer(self, p: Array) -> Array:
+        """Ω(p) = Σ p ln p."""
+        xp, p, dtype = distribution(p, "p")
+        return xp.astype(xp.sum(p * xp.log(xp.where(p > 0, p, 1.0)), axis=-1), dtype)
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,22 @@ class LengthScaled(Attention):
         """Ω*(cz)/c; `InputError` where the inner map has none, or c = 0."""
         return self._unscaled(scores, self.inner.conjugate)
 
+    def regularizer(self, p: Array) -> Array:
+        """Ω(p)/c of the inner map; `InputError` unless c is the same for every number of patterns."""
+        return self.inner.regularizer(p) / self._constant("regularizer")
+
+    def separation_margin(self, top: int = 1) -> float:
+        """Margin of the inner map over c; `InputError` unless c is the same for every number of patterns."""
+        return self.inner.separation_margin(top) / self._constant("separation margin")
+
+    def _constant(self, what: str) -> float:
+        if isinstance(self.scaling, FixedTemperature):
+            return self._factor(1)
+        raise InputError(
+            f"{type(self.scaling).__name__} changes with the number of patterns, unknown to a {what}: "
+            "use FixedTemperature with the factor of that number"
+        )
+
     def _scaled(self, scores: Array) -> tuple[Namespace, Array, Array, DType]:
         """Namespace, c z in float64, c (…, 1), and the dtype of the scores."""
         xp, z, _, dtype = score_array(scores)

@@ -278,6 +278,37 @@ class TestDerivatives:
         np.testing.assert_allclose(slope, attention.weights(z) @ v, rtol=0, atol=DIFFERENCE)
 
 
+@pytest.mark.parametrize("attention", [*MAPS, GreedyFilling(1.3, CAPS)], ids=lambda attention: attention.name)
+def test_conjugate_and_regularizer_obey_fenchel_and_young(attention):
+    """Ω*(z) + Ω(q) ≥ z·q, with equality at the weights; Ω is infinite above the caps."""
+    z, y = np.random.default_rng(0).normal(size=(2, 50, 6))
+    p, q = attention.weights(z), attention.weights(y)
+    best = attention.conjugate(z) + attention.regularizer(p) - np.sum(p * z, axis=-1)
+    np.testing.assert_allclose(best, 0, atol=KKT)
+    assert np.all(attention.conjugate(z) + attention.regularizer(q) - np.sum(q * z, axis=-1) > -KKT)
+    assert attention.regularizer(np.eye(6)[0] * 1.1) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("attention", "top", "margin"),
+    [
+        (CappedSimplex(2), 3, 2 / 3), (CappedSimplex(2), 2, 1), (CappedSimplex(2), 1, math.inf),
+        (WaterFilling(1.5, 0.8), 2, 0.75), (ConstrainedSparsemax(1.0), 1, 1),
+    ],
+)  # fmt: skip
+def test_separation_margin(attention, top, margin):
+    assert attention.separation_margin(top) == margin
+    for gap in np.array([0.01, 0.5, 0.999, 1.001]) * (margin if margin < math.inf else 1e3):
+        z = np.where(np.arange(6) < top, 0.0, -gap)
+        assert (attention.weights(z)[-1] > 0) == (gap < margin)
+
+
+def test_separation_margins_without_a_gap():
+    assert GreedyFilling(2.0, 1.0).separation_margin(2) == 0
+    assert GreedyFilling(2.0, 1.0).separation_margin(1) == math.inf
+    assert ConstrainedSoftmax(0.5).separation_margin(3) == math.inf
+
+
 def test_absent_patterns_cost_nothing():
     z = np.array([0.4, -math.inf, 0.1, -0.3])
     here = np.isfinite(z)
@@ -303,7 +334,8 @@ def test_absent_patterns_cost_nothing():
         (lambda: GreedyFilling(2.0, [1.0, 1.0]).weights(np.zeros(3)), "caps have shape"),
         (lambda: CappedSimplex(1).weights([math.nan, 1.0]), "NaN"),
         (lambda: CappedSimplex(1).weights([-math.inf]), "nothing but -inf"),
-        (lambda: ConstrainedSoftmax(1.0).threshold(np.zeros(3)), "no threshold"),
+        (lambda: ConstrainedSparsemax([0.5, 0.7]).separation_margin(), "all caps are one number"),
+        (lambda: CappedSimplex(2).separation_margin(0), "top = 0"),
     ],
 )
 def test_bad_input(make, words):

@@ -113,6 +113,26 @@ class TestDerivatives:
         assert np.all(objective(np.random.default_rng(seed).dirichlet(np.ones(5), size=200)) <= best)
 
 
+@pytest.mark.parametrize("gamma", [*GAMMAS, math.inf])
+@pytest.mark.parametrize("top", [1, 3])
+def test_separation_margin(gamma, top):
+    attention = Normmax(gamma)
+    margin = attention.separation_margin(top)
+    for ratio in (0.2, 0.99, 1.01):
+        z = np.where(np.arange(6) < top, 0.0, -ratio * margin)
+        assert (attention.weights(z)[-1] > 0) == (ratio < 1)
+
+
+@pytest.mark.parametrize("gamma", [*GAMMAS, math.inf])
+def test_conjugate_and_regularizer_obey_fenchel_and_young(gamma):
+    attention = Normmax(gamma)
+    z, y = np.random.default_rng(0).normal(size=(2, 50, 6))
+    p, q = attention.weights(z), attention.weights(y)
+    best = attention.conjugate(z) + attention.regularizer(p) - np.sum(p * z, axis=-1)
+    np.testing.assert_allclose(best, 0, atol=KKT)
+    assert np.all(attention.conjugate(z) + attention.regularizer(q) - np.sum(q * z, axis=-1) > -KKT)
+
+
 def test_flat_where_one_pattern_holds_all():
     np.testing.assert_array_equal(Normmax(2.0).jacobian_action([5.0, 0.0], [1.0, 2.0]), 0)
 

@@ -134,6 +134,24 @@ class TestDerivatives:
         np.testing.assert_array_equal(action, 0)
 
 
+def test_conjugate_and_regularizer_obey_fenchel_and_young():
+    attention = Permutahedron(TestDerivatives.w)
+    z, y = np.random.default_rng(0).normal(size=(2, 50, 6))
+    p, q = attention.weights(z), attention.weights(y)
+    best = attention.conjugate(z) + attention.regularizer(p) - np.sum(p * z, axis=-1)
+    np.testing.assert_allclose(best, 0, atol=KKT)
+    assert np.all(attention.conjugate(z) + attention.regularizer(q) - np.sum(q * z, axis=-1) > -KKT)
+    assert attention.regularizer(2.2 * np.eye(6)[0]) == math.inf
+
+
+def test_separation_margin():
+    attention = Permutahedron([0.9, 0.6, 0.0, 0.0])
+    assert attention.separation_margin(1) == math.inf
+    assert attention.separation_margin(2) == 0.75
+    for gap in (0.7, 0.8):
+        assert (attention.weights(np.array([0, 0, -gap, -gap]))[-1] > 0) == (gap < 0.75)
+
+
 def test_absent_patterns_take_the_zeros_of_w():
     attention = Permutahedron([0.5, 0.3, 0.2, 0.0, 0.0])
     z = np.array([0.3, -math.inf, 0.1, 0.2, -math.inf])

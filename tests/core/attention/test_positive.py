@@ -119,6 +119,19 @@ def test_only_the_exponential_has_a_symmetric_jacobian(kernel):
             kernel.conjugate(z)
 
 
+def test_entropy_is_the_regularizer_of_the_exponential():
+    z = np.random.default_rng(0).normal(size=(20, 6))
+    p = Exponential().weights(z)
+    value = Exponential().conjugate(z) + Exponential().regularizer(p)
+    np.testing.assert_allclose(value, np.sum(p * z, axis=-1), rtol=0, atol=ROUNDING)
+
+
+@KERNELS
+def test_no_weight_vanishes(kernel):
+    assert kernel.threshold(np.zeros(3)) == -math.inf
+    assert kernel.separation_margin(2) == math.inf
+
+
 @KERNELS
 def test_absent_patterns(kernel):
     z = np.array([0.5, -math.inf, -0.3])

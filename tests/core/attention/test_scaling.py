@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hopfieldphase.core.attention.capped import CappedSimplex, GreedyFilling
 from hopfieldphase.core.attention.normmax import Normmax
+from hopfieldphase.core.attention.permutahedron import Permutahedron
 from hopfieldphase.core.attention.positive import Exponential, LogElu
 from hopfieldphase.core.attention.scaling import (
     FixedTemperature,
@@ -101,15 +102,29 @@ class TestUnits:
 
     def test_threshold_is_a_score(self, scaling, inner):
         attention = LengthScaled(inner, scaling)
-        assert attention.has_threshold == inner.has_threshold
-        if inner.has_threshold:
-            # A threshold that is a score may be off by the rounding of its scaling and back.
-            excess = self.z - attention.threshold(self.z)[..., None]
-            support = attention.support(self.z)
-            assert np.min(excess[support]) > ROUNDING > np.max(excess[~support])
-        else:
-            with pytest.raises(InputError, match="no threshold"):
-                attention.threshold(self.z)
+        # A threshold that is a score may be off by the rounding of its scaling and back.
+        excess = self.z - attention.threshold(self.z)[..., None]
+        support = attention.support(self.z)
+        assert np.min(excess[support]) > ROUNDING > np.max(excess[~support], initial=-1.0)
+
+
+def test_a_map_without_threshold_stays_without():
+    attention = LengthScaled(Permutahedron([0.7, 0.3]), Logarithmic())
+    assert not attention.has_threshold
+    with pytest.raises(InputError, match="no threshold"):
+        attention.threshold(np.zeros(2))
+
+
+def test_temperature_scales_regularizer_and_margin():
+    attention = LengthScaled(Normmax(2.0), FixedTemperature(0.25))
+    assert attention.separation_margin(2) == Normmax(2.0).separation_margin(2) / 4
+    z = np.random.default_rng(0).normal(size=(20, 6))
+    p = attention.weights(z)
+    value = attention.conjugate(z) + attention.regularizer(p)
+    np.testing.assert_allclose(value, np.sum(p * z, axis=-1), rtol=0, atol=ROUNDING)
+    for function in (lambda m: m.regularizer(p), lambda m: m.separation_margin()):
+        with pytest.raises(InputError, match="changes with the number of patterns"):
+            function(LengthScaled(Normmax(2.0), Logarithmic()))
 
 
 @EVERY_SCALING
