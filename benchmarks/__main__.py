@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
-CONTESTS = (["weights"], ["sweep", "--alpha=2"], ["sweep", "--alpha=1"], ["branches"], ["fold"])
+CONTESTS = (
+    ["weights"], ["attention"], ["attention_polytopes"], ["sweep", "--alpha=2"], ["sweep", "--alpha=1"],
+    ["branches"], ["fold"], ["distances"],
+)  # fmt: skip
 
 for module, *options in CONTESTS:
     print(f"\n# {module} {' '.join(options)}", flush=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hopfieldphase.continuation.branch import Branch, Piece, SpecialPoint
     from hopfieldphase.continuation.branches import BranchSet, follow
     from hopfieldphase.continuation.equations import Problem
-    from hopfieldphase.core import closed_forms
+    from hopfieldphase.core import closed_forms, ensembles
     from hopfieldphase.core.errors import HopfieldPhaseError, InputError
     from hopfieldphase.core.status import Status
     from hopfieldphase.core.tsallis import tsallis_entropy
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from hopfieldphase.dynamics.joint import joint_gibbs
     from hopfieldphase.dynamics.sampling import Samples, sample
     from hopfieldphase.dynamics.thermal import thermal_attention, vertex_attention
+    from hopfieldphase.kernels import attention
+    from hopfieldphase.kernels.distances import energy_distance
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import HopfieldModel
     from hopfieldphase.phases.barriers import Barrier, barrier
@@ -59,6 +61,7 @@ __all__ = [
     "SpecialPoint",
     "Status",
     "SweepSpec",
+    "attention",
     "barrier",
     "branches",
     "branches_kappa",
@@ -67,6 +70,8 @@ __all__ = [
     "coexistence_kappa",
     "conjugate",
     "continue_curve",
+    "energy_distance",
+    "ensembles",
     "entmax",
     "equilibrium",
     "escape_times",
@@ -111,6 +116,7 @@ _HOMES = {
     "coexistence_kappa": "hopfieldphase.phases.load_coexistence",
     "conjugate": "hopfieldphase.kernels.maps",
     "continue_curve": "hopfieldphase.continuation.arclength",
+    "energy_distance": "hopfieldphase.kernels.distances",
     "entmax": "hopfieldphase.kernels.maps",
     "equilibrium": "hopfieldphase.phases.coexistence",
     "escape_times": "hopfieldphase.dynamics.escape",
@@ -131,7 +137,9 @@ _HOMES = {
     "weights": "hopfieldphase.kernels.maps",
 }
 _MODULES = {
+    "attention": "hopfieldphase.kernels.attention",
     "closed_forms": "hopfieldphase.core.closed_forms",
+    "ensembles": "hopfieldphase.core.ensembles",
     "patterns": "hopfieldphase.patterns",
 }
 

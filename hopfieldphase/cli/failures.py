@@ -28,7 +28,7 @@ def report_failure(error: BaseException, debug: bool) -> int:
 
 def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return "interrupted; nothing was written", INTERRUPTED
+        return "interrupted; no result was written", INTERRUPTED
     if isinstance(error, HopfieldPhaseError):
         return f"error: {_one_line(error)}", BAD_INPUT
     if isinstance(error, MemoryError):
