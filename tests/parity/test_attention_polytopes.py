@@ -84,6 +84,14 @@ def test_every_library_gives_the_values_of_numpy(attention, dtype, library):
     np.testing.assert_array_equal(to_numpy(attention.support(given)), attention.support(z))
 
 
+@pytest.mark.parametrize("attention", MAPS, ids=lambda attention: attention.name)
+def test_no_rows_and_one_row(attention):
+    none = np.zeros((0, 8))
+    assert attention.weights(none).shape == attention.jacobian_action(none, none).shape == none.shape
+    z = scores()[0, 2]
+    np.testing.assert_array_equal(attention.weights(z), attention.weights(z[None])[0])
+
+
 def compiled(attention):
     if isinstance(attention, Normmax):
         return normmax_weights

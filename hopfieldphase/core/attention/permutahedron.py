@@ -81,12 +81,12 @@ class Permutahedron(Attention):
             If a row has NaN or +∞, or more absent patterns than w has zeros, or another length than w.
         """
         xp, z, dtype = self._rows(scores)
-        return _back(xp, np.apply_along_axis(self._project, -1, z), scores, dtype)
+        return _back(xp, self._project(z), scores, dtype)
 
     def conjugate(self, scores: Array) -> Array:
         """Ω*(z) = max_p z·p − |p|²/2 over P(w). Errors as `weights`."""
         xp, z, dtype = self._rows(scores)
-        p = np.apply_along_axis(self._project, -1, z)
+        p = self._project(z)
         value = np.sum(p * (np.where(p > 0, z, 0.0) - p / 2), axis=-1)
         return _back(xp, value, scores, dtype)
 
@@ -112,8 +112,10 @@ class Permutahedron(Attention):
         """
         xp, z, dtype = self._rows(scores)
         _, v, v_dtype = pattern_array(direction, "direction")
-        both = np.concatenate(np.broadcast_arrays(z, _to_numpy(v)), axis=-1)
-        action = np.apply_along_axis(lambda row: self._project_direction(*np.split(row, 2)), -1, both)
+        z, directions = np.broadcast_arrays(z, _to_numpy(v))
+        action = np.empty(z.shape)
+        for index in np.ndindex(z.shape[:-1]):
+            action[index] = self._project_direction(z[index], directions[index])
         return _back(xp, action, scores, xp.result_type(dtype, v_dtype))
 
     def _rows(self, scores: Array) -> tuple[Namespace, _Rows, DType]:
@@ -145,9 +147,10 @@ class Permutahedron(Attention):
         return order, np.maximum(rise + np.repeat(shift, sizes), 0.0), blocks
 
     def _project(self, z: _Rows) -> _Rows:
-        order, p, _ = self._pooled(z)
-        weights = np.zeros_like(z)
-        weights[order] = p
+        weights = np.zeros(z.shape)
+        for index in np.ndindex(z.shape[:-1]):
+            order, p, _ = self._pooled(z[index])
+            weights[index][order] = p
         return weights
 
     def _project_direction(self, z: _Rows, v: _Rows) -> _Rows:
