@@ -165,7 +165,7 @@ def test_control_c_leaves_with_130_and_nothing_half_written(tmp_path):
         process.kill()
     assert process.returncode == 130
     assert out == ""
-    assert err.splitlines()[-1] == "interrupted; nothing was written"
+    assert err.splitlines()[-1] == "interrupted; no result was written"
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
 
