@@ -32,8 +32,19 @@ def _option(metavar: str, text: str) -> Any:
 @app.command("beta", cls=options.Command, short_help="Follow minima in the inverse temperature.")
 def beta(
     alpha: Annotated[
-        float, _option("A", "Tsallis index, above 0 and finite; 2 is followed exactly.  [default: 2]")
-    ] = 2.0,
+        float | None,
+        _option(
+            "A",
+            "Tsallis index, above 0 and finite; 2 is followed exactly. With --attention, that of the map.  "
+            "[default: 2]",
+        ),
+    ] = None,
+    attention: options.Attention = None,
+    k: options.TopCount = None,
+    p: options.TopMass = None,
+    gamma: options.Gamma = None,
+    budget: options.Budget = None,
+    caps: options.Caps = None,
     at: Annotated[
         float | None,
         _option(
@@ -51,8 +62,9 @@ def beta(
         ),
     ] = None,
     top: Annotated[
-        str, _option("N", "Follow the N minima of largest overlap, or all.  [default: all]")
-    ] = "all",
+        str | None,
+        _option("N", "Follow the N minima of largest overlap, or all.  [default: all; with --attention 10]"),
+    ] = None,
     patterns: options.PatternFile = None,
     generator: options.Generator = None,
     M: options.PatternCount = None,
@@ -85,9 +97,12 @@ def beta(
 
     At alpha = 2 exactly, from event to event; at other alpha through folds and along unstable arms. Writes
     the branches with their special points, a figure, and a summary that names what ends each branch and
-    where free energies are equal.
+    where free energies are equal. With an attention map these are the fixed points of its update, with all
+    ways in which they lose stability.
     """
+    from hopfieldphase.cli.studies import run as run_any
     from hopfieldphase.runs.branch_spec import BranchSpec
+    from hopfieldphase.runs.map_branches_spec import MapBranchesSpec
     from hopfieldphase.runs.specs import PatternSpec
 
     source: dict[str, Any] = {
@@ -95,11 +110,18 @@ def beta(
         "delta": delta, "noise": noise, "cosine": cosine, "epsilon": epsilon,
         "degrees_of_freedom": degrees_of_freedom,
     }  # fmt: skip
-    study: dict[str, Any] = {
-        "alpha": alpha, "at": at, "betas": betas, "top": top, "realization": realization
-    }  # fmt: skip
-    spec = BranchSpec(patterns=PatternSpec(**source), **study)
+    study: dict[str, Any] = options.attention_source(
+        attention, alpha, k=k, p=p, gamma=gamma, budget=budget, caps=caps
+    )
+    study |= {"at": at, "betas": betas, "realization": realization}
+    if top is not None:
+        study["top"] = top
     console = Console(quiet=quiet, color=not no_color)
+    if attention is not None:
+        map_spec = MapBranchesSpec(patterns=PatternSpec(**source), **study)
+        run_any(map_spec, out, console, force=force, plot=not no_plot, as_json=json)
+        return
+    spec = BranchSpec(patterns=PatternSpec(**source), **study)
     run_spec(spec, out, console, force=force, plot=not no_plot, as_json=json, chosen=at is None)
 
 

@@ -303,7 +303,7 @@ def continue_map(
 
 
 def unit_circle_tests(jacobian: Matrix) -> Vector:
-    """Two smooth functions of DT: one changes sign where an eigenvalue passes −1, the other where a pair does.
+    """Two smooth functions of DT: one changes sign where an eigenvalue passes −1, one where a pair does.
 
     They are det(I + DT) = Π(1 + μ) and the determinant of I less the bialternate square of DT,
     Π_{i<j}(1 − μ_i μ_j), each brought to (−1, 1) by v/(1 + |v|).

@@ -328,7 +328,7 @@ class SweepSpec(FollowSpec):
         if isinstance(options, Mapping) and options.get("betas") is not None:
             options = {**options, "betas": parse_grid(options["betas"])}
         if isinstance(options, Mapping) and options.get("attention") is not None:
-            _refuse_beside_attention(options)
+            refuse_beside_attention(options)
         return options
 
     @model_validator(mode="after")
@@ -354,7 +354,7 @@ class SweepSpec(FollowSpec):
         return super().is_resolved and self.betas is not None
 
 
-def _refuse_beside_attention(options: Mapping[str, Any]) -> None:
+def refuse_beside_attention(options: Mapping[str, Any]) -> None:
     """Raise `InputError` where an option is given that means nothing to an attention map."""
     attention = options["attention"]
     name = attention.get("name") if isinstance(attention, Mapping) else getattr(attention, "name", attention)

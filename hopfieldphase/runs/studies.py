@@ -61,6 +61,7 @@ STUDIES: dict[str, Study] = {
     "branches-kappa": Study(
         "load_branches", "runs.load_branch_spec:LoadBranchSpec", "runs.load_branches:load_branches_tree"
     ),
+    "branches-map": Study("map_branches", "runs.map_branches_spec:MapBranchesSpec"),
     "phase-diagram": Study("diagram", "runs.diagram_spec:DiagramSpec"),
     "structure-beta": Study("structure", "runs.structure_spec:StructureSpec"),
     "structure-kappa": Study("structure", "runs.structure_spec:LoadStructureSpec"),

@@ -1,0 +1,57 @@
+"""Branches of fixed points of an attention map as a labelled result: found, followed, written."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from hopfieldphase.continuation import map_branches as continuation
+from hopfieldphase.data.map_branches import map_branches_summary, map_branches_tree
+from hopfieldphase.model import AttentionModel
+from hopfieldphase.runs.attention_spec import describe_attention, make_attention
+from hopfieldphase.runs.map_branches_spec import MapBranchesSpec
+from hopfieldphase.runs.parallel import Progress
+from hopfieldphase.runs.results import Draw, write_result
+from hopfieldphase.runs.sources import make_patterns
+
+
+def map_branches(spec: MapBranchesSpec, *, progress: Progress | None = None) -> xr.DataTree:
+    """Find and follow the branches of a spec.
+
+    Parameters
+    ----------
+    spec : MapBranchesSpec
+    progress : callable, optional
+        Called once, as ``progress(1, 1)``.
+
+    Returns
+    -------
+    xarray.DataTree
+        See `hopfieldphase.data.map_branches`.
+
+    Raises
+    ------
+    InputError
+        If the map refuses its parameters or the scores, or no attracting fixed point is found.
+    """
+    attention = make_attention(spec.attention.model_dump(exclude_none=True))
+    model = AttentionModel(make_patterns(spec.patterns, spec.realization), attention)
+    found = continuation.map_branches(model, spec.reference, spec.betas, top=spec.count)
+    if progress is not None:
+        progress(1, 1)
+    options = spec.model_dump(exclude_none=True, exclude={"study"})
+    return map_branches_tree(found, options | {"attention": describe_attention(attention)})
+
+
+def compute_map_branches(
+    spec: MapBranchesSpec,
+    path: Path,
+    *,
+    draw: Draw[xr.DataTree] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Find and follow branches, write the result folder and return the content of `summary.json`."""
+    start = time.perf_counter()
+    tree = map_branches(spec, progress=progress)
+    return write_result(spec, path, map_branches_summary(tree), time.perf_counter() - start, tree, draw)
