@@ -42,6 +42,7 @@ from hopfieldphase.core.attention import (
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels import maps
 from hopfieldphase.kernels.attention_capped import capped_weights
+from hopfieldphase.kernels.attention_greedy import greedy_weights
 from hopfieldphase.kernels.attention_normmax import normmax_weights
 from hopfieldphase.kernels.attention_positive import positive_weights
 from hopfieldphase.kernels.attention_selection import selected_weights
@@ -96,8 +97,9 @@ _COMPILED: tuple[tuple[tuple[type[Attention], ...], _Compiled], ...] = (
     ((TopK, CappedEntmax, SparsemaxK, TopP), selected_weights),
     ((Separable,), separable_weights),
     ((WaterFilling, ConstrainedSoftmax), capped_weights),
+    ((GreedyFilling,), greedy_weights),
     ((Normmax,), normmax_weights),
-    ((Exponential, LinearElu, LogElu), positive_weights),
+    ((Exponential, SquaredElu, LinearElu, LogElu), positive_weights),
 )
 
 

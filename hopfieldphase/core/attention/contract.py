@@ -13,7 +13,7 @@ class Attention(ABC):
     """A map from scores to weights; subclasses are frozen dataclasses of their few parameters.
 
     Scores hold the patterns along their last axis, of any array library; −∞ marks an absent pattern, whose
-    weight is zero. Weights are non-negative and sum to `total`, 1 for all but the budgeted maps.
+    weight is zero. Weights are non-negative and sum to 1, or to the budget of a map that has one.
 
     Attributes
     ----------
