@@ -39,6 +39,7 @@ def test_every_claim_has_its_verdict_here():
     assert set(CLAIMS) == set(VERDICTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VERDICTS)
 def test_a_claim_is_measured(name):
     finding = CLAIMS[name]()
