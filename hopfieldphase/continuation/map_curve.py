@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hopfieldphase.continuation.arclength import continue_curve
+from hopfieldphase.continuation.corrector import Arc
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.equations import Matrix, Problem, Vector
 from hopfieldphase.continuation.stepping import Steps
@@ -25,6 +26,8 @@ from hopfieldphase.model import sorted_eigenvalues
 ON_CIRCLE = 1e-6
 # An eigenvalue this little outside the unit circle is not counted as outside: it may be on it.
 OUTSIDE = 1e-9
+# Part of the way to the next point of a curve that is close beside a point.
+BESIDE = 1e-3
 # Logarithms beyond this say no more than that a test function is far from zero.
 LARGEST_LOG = 30.0
 
@@ -227,18 +230,28 @@ class MapCurve:
     def _point(self, point: CurvePoint, kind: MapPointKind) -> MapPoint:
         values, row = self.eigenvalues[point.row], point.row
         nearest = complex(values[np.argmin(np.abs(np.abs(values) - 1.0) - 1e-9 * (values.imag > 0))])
-        last = len(self.unstable) - 1
         return MapPoint(
             kind=kind,
             row=row,
             parameter=point.parameter,
             state=point.state,
             eigenvalue=nearest,
-            unstable_before=int(self.unstable[max(row - 1, 0)]),
-            unstable_after=int(self.unstable[min(row + 1, last)]),
+            unstable_before=self._unstable_beside(row, -1),
+            unstable_after=self._unstable_beside(row, 1),
             bracket=point.bracket,
             precision=point.precision,
         )
+
+    def _unstable_beside(self, row: int, side: int) -> int:
+        """Number of eigenvalues outside the unit circle close beside a point, on one side of it."""
+        nodes, equations = self.curve.nodes, self.curve.equations
+        if not 0 <= row + side < len(nodes):
+            return int(self.unstable[row])
+        first = min(row, row + side)
+        arc = Arc(nodes[first], nodes[first + 1])
+        y = arc.point(BESIDE if side > 0 else 1.0 - BESIDE)
+        values = np.linalg.eigvals(self.problem.T_x(equations.state(y), equations.parameter(y)))
+        return int(np.count_nonzero(np.abs(values) > 1.0))
 
 
 def continue_map(

@@ -12,6 +12,7 @@ from hopfieldphase.model import AttentionModel
 from hopfieldphase.runs.attention_spec import describe_attention, make_attention
 from hopfieldphase.runs.map_branches_spec import MapBranchesSpec
 from hopfieldphase.runs.parallel import Progress
+from hopfieldphase.runs.ranges import format_grid
 from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.sources import make_patterns
 
@@ -41,7 +42,8 @@ def map_branches(spec: MapBranchesSpec, *, progress: Progress | None = None) -> 
     if progress is not None:
         progress(1, 1)
     options = spec.model_dump(exclude_none=True, exclude={"study"})
-    return map_branches_tree(found, options | {"attention": describe_attention(attention)})
+    described = {"attention": describe_attention(attention), "betas": format_grid(spec.betas)}
+    return map_branches_tree(found, options | described)
 
 
 def compute_map_branches(

@@ -41,6 +41,7 @@ FIRST_UPDATES = 4
 STUCK = 1e-7
 KICK = 1e-3
 MAX_KICKS = 4
+TIED = 1e-9
 # A deviation that would grow by less than SLOW per update, where Newton's method has shown the map to be
 # smooth, is made LEAP times as large at once.
 SLOW = 1.1
@@ -150,7 +151,8 @@ def find_fixed_point(
 
     Notes
     -----
-    A fixed point that repels is left along its leading eigenvector, to the side of the larger overlap.
+    A fixed point that repels is left along its leading eigenvector, to the side of the larger overlap, or of
+    the pattern that comes first.
 
     Examples
     --------
@@ -319,10 +321,17 @@ def _update(model: AttentionModel, x: Vector, beta: float, count: int) -> tuple[
 
 
 def _pushed(model: AttentionModel, x: Vector, jacobian: Matrix) -> Vector:
-    """A state beside a fixed point that repels, along its leading eigenvector."""
+    """A state beside a fixed point that repels, along its leading eigenvector, to the side of larger overlap.
+
+    Where both are the same, by symmetry, to that on which the pattern of largest overlap comes first.
+    """
     step = KICK * model.state_scale * _leading(jacobian)
     sides = (x + step, x - step)
-    return max(sides, key=lambda side: float(np.max(model.overlaps(side))))
+    overlaps = [model.overlaps(side) for side in sides]
+    first, second = (float(z.max()) for z in overlaps)
+    if abs(first - second) > TIED * model.state_scale**2:
+        return sides[0 if first > second else 1]
+    return sides[0 if overlaps[0].argmax() <= overlaps[1].argmax() else 1]
 
 
 def _leapt(model: AttentionModel, x: Vector, point: Vector, jacobian: Matrix) -> Vector:
