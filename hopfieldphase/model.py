@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
@@ -103,7 +103,7 @@ class RetrievalModel(ABC):
         return x
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class HopfieldModel(RetrievalModel):
     """Modern Hopfield model with Tsallis-regularised retrieval.
 
@@ -141,9 +141,8 @@ class HopfieldModel(RetrievalModel):
     """
 
     patterns: Any
-    alpha: float = 2.0
-    scale: float = field(default=None)  # pyright: ignore[reportAssignmentType]  # None means 1/sqrt(d)
-    attention: InitVar["Attention | None"] = None
+    alpha: float
+    scale: float
 
     @overload
     def __new__(
@@ -169,9 +168,17 @@ class HopfieldModel(RetrievalModel):
             )
         return AttentionModel(patterns, attention, scale)  # pyright: ignore[reportArgumentType]
 
-    def __post_init__(self, attention: "Attention | None") -> None:
+    def __init__(
+        self,
+        patterns: Any,
+        alpha: float = 2.0,
+        scale: float | None = None,
+        attention: "Attention | None" = None,  # one that is given never comes here
+    ) -> None:
+        object.__setattr__(self, "patterns", patterns)
+        object.__setattr__(self, "scale", scale)
         self._check_stored()
-        object.__setattr__(self, "alpha", tsallis_index(self.alpha))
+        object.__setattr__(self, "alpha", tsallis_index(alpha))
 
     def weights(self, x: Any, beta: float) -> Any:
         """Retrieval weights p(x) = ∇Ω*_α(βz), shape (..., M) (Proposition 3.3, Lemma F.1)."""

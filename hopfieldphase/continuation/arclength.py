@@ -110,13 +110,13 @@ def continue_curve(
     limits = limits_of(equations, p_min, p_max, requested)
     if direction:
         start = start if direction > 0 else start.reversed()
-        return _curve(
+        return curve_of(
             equations, Track([start], {}, CurvePointKind.START), walk(equations, [start], limits, steps)
         )
     down = walk(equations, [start.reversed()], limits, steps)
     if down.end is CurvePointKind.CLOSED:
-        return _curve(equations, Track(down.nodes[:1], {}, CurvePointKind.CLOSED), down)
-    return _curve(equations, down, walk(equations, [start], limits, steps))
+        return curve_of(equations, Track(down.nodes[:1], {}, CurvePointKind.CLOSED), down)
+    return curve_of(equations, down, walk(equations, [start], limits, steps))
 
 
 def continue_curves(
@@ -211,7 +211,7 @@ def switch_curve(
     for arm in arms(equations, node, point.multiplicity):
         first = replace(node, tangent=mirrored(arm.tangent, arm.y - node.y), orientation=arm.orientation)
         track = walk(equations, [first, arm], limits, steps)
-        curves.append(_curve(equations, Track([first], {}, point.kind), track))
+        curves.append(curve_of(equations, Track([first], {}, point.kind), track))
     return tuple(curves)
 
 
@@ -270,7 +270,7 @@ def leave_barrier(
         return None
     first = replace(landed, y=corner, tangent=mirrored(landed.tangent, landed.y - corner))
     track = walk(equations, [first, landed], limits, steps or Steps())
-    return _curve(equations, Track([first], {}, CurvePointKind.START), track)
+    return curve_of(equations, Track([first], {}, CurvePointKind.START), track)
 
 
 def _opens(node: Node, opening: tuple[int, ...], limits: Limits) -> bool:
@@ -279,7 +279,7 @@ def _opens(node: Node, opening: tuple[int, ...], limits: Limits) -> bool:
     return inside and limits.low <= float(node.y[-1]) <= limits.high
 
 
-def _curve(equations: Equations, back: Track, forward: Track) -> Curve:
+def curve_of(equations: Equations, back: Track, forward: Track) -> Curve:
     """Join a walk backward and a walk forward from the same start."""
     shift = len(back.nodes) - 1
     nodes = [*(node.reversed() for node in back.nodes[:0:-1]), *forward.nodes]

@@ -112,8 +112,8 @@ def follow_map(
 
     Notes
     -----
-    Jumps of the map (a change of the selected patterns) and sharp corners end a branch; corners that turn it
-    little (a weight that vanishes) do not.
+    Jumps of the map (a change of the selected patterns) end a branch. Corners (a weight that vanishes with a
+    slope) do not: those that turn the branch much are special points, others are passed unnoticed.
     """
     plain = numpy_model(model)
     at, values = _range(beta, betas)
@@ -166,8 +166,9 @@ def map_branches(
     >>> import hopfieldphase as hp
     >>> from hopfieldphase.core.attention.positive import SquaredElu
     >>> model = hp.HopfieldModel(hp.patterns.clustered(20, 8), attention=SquaredElu())
-    >>> len(map_branches(model, at=40.0, betas=(10.0, 80.0)))
-    1
+    >>> found = map_branches(model, at=40.0, betas=(10.0, 80.0))
+    >>> [[str(point.kind) for point in curve.special_points] for curve in found]
+    [['range', 'range'], ['range', 'fold', 'range']]
     """
     plain = numpy_model(model)
     at, values = _range(at, betas)

@@ -19,7 +19,8 @@ from hopfieldphase.continuation.arclength import continue_curve
 from hopfieldphase.continuation.corrector import Arc
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.equations import Matrix, Problem, Vector
-from hopfieldphase.continuation.stepping import Steps
+from hopfieldphase.continuation.map_corners import CORNER, across_corners
+from hopfieldphase.continuation.stepping import Steps, limits_of
 from hopfieldphase.model import sorted_eigenvalues
 
 # An eigenvalue this close to the unit circle is on it, at a located point.
@@ -49,6 +50,8 @@ class MapPointKind(StrEnum):
     """An eigenvalue passes −1: a cycle of two states begins."""
     NEIMARK_SACKER = "neimark_sacker"
     """A complex pair passes the unit circle: an invariant curve begins."""
+    CORNER = "corner"
+    """The map has a corner, and the curve goes on with another slope or turns back."""
     START = "start"
     """An end: the walk began here and went the other way only."""
     RANGE = "range"
@@ -58,7 +61,7 @@ class MapPointKind(StrEnum):
     LIMIT = "limit"
     """An end: the cap on steps was reached."""
     JUMP = "jump"
-    """An end: no step, however small, goes on smoothly: the map jumps or has a sharp corner."""
+    """An end: no step, however small, goes on, and no corner is found to pass: the map jumps."""
 
 
 _KINDS = {
@@ -220,6 +223,8 @@ class MapCurve:
         """What a special point of x − T(x) = 0 is for the map; None where the map passes nothing there."""
         if point.kind is not CurvePointKind.MONITOR:
             return _KINDS.get(point.kind)
+        if CORNER in point.monitors:
+            return MapPointKind.CORNER
         values = self.eigenvalues[point.row]
         near = values[np.abs(np.abs(values) - 1.0) <= ON_CIRCLE]
         if FLIP in point.monitors and np.any(np.abs(near + 1.0) <= ON_CIRCLE):
@@ -302,17 +307,19 @@ def continue_map(
     >>> [(str(point.kind), round(point.parameter, 9)) for point in curve.special_points]
     [('range', 1.2), ('neimark_sacker', 2.0), ('range', 2.5)]
     """
+    values = tuple(requested)
     curve = continue_curve(
         problem.equations(),
         x0,
         p0,
         p_min=p_min,
         p_max=p_max,
-        requested=requested,
+        requested=values,
         direction=direction,
         steps=steps,
     )
-    return MapCurve(problem, curve)
+    limits = limits_of(curve.equations, p_min, p_max, values)
+    return MapCurve(problem, across_corners(curve, limits, steps or Steps()))
 
 
 def unit_circle_tests(jacobian: Matrix) -> Vector:

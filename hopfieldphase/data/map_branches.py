@@ -252,7 +252,7 @@ def _interval(low: float, high: float) -> str:
 def _special_lines(summary: Mapping[str, Any]) -> list[str]:
     points, lines = summary["special_points"], []
     if not points:
-        lines.append("no fold, crossing, flip or Neimark-Sacker point in the range")
+        lines.append("no fold, corner, crossing, flip or Neimark-Sacker point in the range")
     for point in points[:_SHOWN]:
         turn = ""
         if point["kind"] == "neimark_sacker":
@@ -266,5 +266,5 @@ def _special_lines(summary: Mapping[str, Any]) -> list[str]:
         lines.append(f"and {len(points) - _SHOWN} more, all in summary.json")
     jumps = sum(end["kind"] == "jump" for row in summary["branches"] for end in row["ends"])
     if jumps:
-        lines.append(f"ends of branches where the attention map jumps or has a corner: {jumps}")
+        lines.append(f"ends of branches where the attention map jumps: {jumps}")
     return lines

@@ -22,7 +22,8 @@ _MARKERS = {
     "branch_point": ("P", "branch point"),
     "flip": ("^", "flip"),
     "neimark_sacker": ("*", "Neimark–Sacker"),
-    "jump": ("x", "jump or corner of the map"),
+    "corner": ("|", "corner of the map"),
+    "jump": ("x", "jump of the map"),
 }
 
 

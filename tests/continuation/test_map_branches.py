@@ -14,7 +14,16 @@ from hopfieldphase.continuation.map_curve import MapPointKind as Kind
 from hopfieldphase.continuation.map_curve import MapProblem, continue_map, unit_circle_tests
 from hopfieldphase.continuation.map_sweep import sweep_map
 from hopfieldphase.continuation.sweep import sweep
-from hopfieldphase.core.attention import Entmax, Exponential, LogElu, PositiveKernel, SquaredElu, TopK, TopP
+from hopfieldphase.core.attention import (
+    Entmax,
+    Exponential,
+    LogElu,
+    Normmax,
+    PositiveKernel,
+    SquaredElu,
+    TopK,
+    TopP,
+)
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
 from hopfieldphase.model import HopfieldModel
@@ -23,6 +32,8 @@ FOLD = 1e-9
 """What is promised for folds of both engines."""
 LOCATED = 1e-10
 """Flips and Neimark–Sacker points are simple zeros of smooth functions."""
+CORNER = 1e-6
+"""Corners are met to the smallest step, 1e-9 of the range of beta."""
 ROUNDING = 1e-12
 """Two ways to the same numbers, of order one."""
 
@@ -212,6 +223,46 @@ def test_a_map_that_jumps_ends_its_branches():
                 mass = np.sort(Exponential().weights(z))[::-1].cumsum()
                 assert np.abs(mass - 0.7).min() < 1e-6
             assert before.any()
+
+
+def test_corners_are_where_the_exact_branches_have_their_events():
+    # At alpha = 2 in the convention of the field beta is half that of the paper.
+    patterns = hp.patterns.clustered(30, 16, seed=1)
+    model, family = HopfieldModel(patterns, attention=Entmax(2.0)), HopfieldModel(patterns, alpha=2.0)
+    jumps = 0
+    for k in range(3):
+        exact = hp.follow(family, family.patterns[k] / 4, 400.0)
+        curve = follow_map(model, family.patterns[k] / 4, 200.0, (10.0, 250.0))
+        corners = np.array([point.parameter for point in curve.special_points if point.kind is Kind.CORNER])
+        for point in exact.special_points:
+            if point.is_jump and 20.0 < point.parameter < 500.0:
+                jumps += 1
+                assert np.abs(2 * corners - point.parameter).min() < CORNER
+    assert jumps >= 3
+
+
+def test_a_corner_that_turns_a_branch_back_ends_its_stability():
+    model = HopfieldModel(hp.patterns.clustered(30, 16, seed=1), attention=Normmax(2.0))
+    found = map_branches(model, 100.0, (20.0, 160.0), top=4)
+    corners = [p for b in found for p in b.special_points if p.kind is Kind.CORNER]
+    assert any({p.unstable_before, p.unstable_after} == {0, 1} for p in corners)
+    for curve in found:
+        for x, beta in zip(curve.state, curve.parameter, strict=True):
+            assert model.gradient_residual(x, beta) < ROUNDING
+        assert {end.kind for end in curve.ends} == {Kind.RANGE}
+    # Where a branch ends its stability there, a sweep down the branch jumps between the two grid points.
+    betas = np.linspace(20.0, 160.0, 141)
+    down = sweep_map(model, betas)
+    places = np.flatnonzero(down.jumped[1])
+    assert places.size
+    stable = [
+        p.parameter
+        for b in map_branches(model, 160.0, (20.0, 160.0))
+        for p in b.special_points
+        if 0 in (p.unstable_before, p.unstable_after)
+    ]
+    for place in places[-1:]:
+        assert any(betas[place] - CORNER <= beta <= betas[place + 1] + CORNER for beta in stable)
 
 
 def test_every_point_of_a_branch_is_a_fixed_point():
