@@ -76,6 +76,10 @@ STUDIES: dict[str, Study] = {
     "escape": Study("escape", "runs.escape_spec:EscapeSpec"),
     "tail-sensitivity": Study("tail_sensitivity", "runs.tail_sensitivity_spec:TailSensitivitySpec"),
     "integrability": Study("integrability", "runs.integrability_spec:IntegrabilitySpec"),
+    "simplex-maps": Study("simplex_maps", "runs.simplex_maps_spec:SimplexMapsSpec"),
+    "dispersion": Study("dispersion", "runs.dispersion_spec:DispersionSpec"),
+    "regression": Study("regression", "runs.regression_spec:RegressionSpec"),
+    "smoothness": Study("smoothness", "runs.smoothness_spec:SmoothnessSpec"),
 }
 
 
