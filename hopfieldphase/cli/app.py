@@ -7,6 +7,7 @@ import typer
 
 from hopfieldphase import __version__
 from hopfieldphase.cli import (
+    attention,
     bench,
     branches,
     critical,
@@ -55,6 +56,7 @@ branches.app.command("kappa", cls=Command, short_help="Follow minima in the memo
     load_branches.kappa
 )
 app.add_typer(branches.app, name="branches")
+app.add_typer(attention.app, name="attention")
 app.command("critical", cls=Command, short_help="List the critical points of one set of patterns.")(
     critical.critical
 )

@@ -1,0 +1,53 @@
+"""Attention maps on two and three scores as a labelled result."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from hopfieldphase.data.simplex_maps import simplex_maps_summary, simplex_maps_tree
+from hopfieldphase.dynamics.simplex_maps import pair_curve, plane_map, shown_maps
+from hopfieldphase.runs.parallel import Progress, run_tasks
+from hopfieldphase.runs.results import Draw, write_result
+from hopfieldphase.runs.simplex_maps_spec import SimplexMapsSpec
+
+
+def simplex_maps(spec: SimplexMapsSpec, *, progress: Progress | None = None) -> xr.DataTree:
+    """Scan the maps over differences of two scores, and over the plane of differences of three.
+
+    Parameters
+    ----------
+    spec : SimplexMapsSpec
+    progress : callable, optional
+        Called as ``progress(done, total)`` after every map.
+
+    Returns
+    -------
+    xarray.DataTree
+        See `hopfieldphase.data.simplex_maps`.
+    """
+    maps = shown_maps(spec.alpha, spec.k, spec.p, spec.caps)
+    axis = np.linspace(-spec.reach, spec.reach, spec.points)
+    differences = 2 * axis
+
+    def scan(i: int) -> Any:
+        attention = list(maps.values())[i]
+        return pair_curve(attention, differences), plane_map(attention, axis)
+
+    pairs, planes = zip(*run_tasks(scan, len(maps), None, progress), strict=True)
+    return simplex_maps_tree(list(maps), differences, pairs, axis, planes, spec.model_dump())
+
+
+def compute_simplex_maps(
+    spec: SimplexMapsSpec,
+    path: Path,
+    *,
+    draw: Draw[xr.DataTree] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Scan the maps, write the result folder and return the content of `summary.json`."""
+    start = time.perf_counter()
+    tree = simplex_maps(spec, progress=progress)
+    return write_result(spec, path, simplex_maps_summary(tree), time.perf_counter() - start, tree, draw)
