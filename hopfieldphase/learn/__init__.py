@@ -1,0 +1,1 @@
+"""Trained attention, with PyTorch (``pip install 'hopfieldphase[learn]'``)."""
