@@ -172,8 +172,8 @@ def _observed(
         support_size=model.attention.support(axis[:, None] * z).sum(axis=-1),
         ipr=1.0 / (share**2).sum(axis=-1),
         threshold_count=(z > OVERLAP_THRESHOLD).sum(axis=-1),
-        free_energy=energy,
-        hessian_min=curvature,
+        free_energy=energy,  # pyright: ignore[reportArgumentType]  # None without a conjugate
+        hessian_min=curvature,  # pyright: ignore[reportArgumentType]
         residual=column("residual", float),
         status=column("status", np.int8),
         jumped=jumped,

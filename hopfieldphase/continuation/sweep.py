@@ -71,8 +71,8 @@ class Sweep:
     support_size: np.ndarray
     ipr: np.ndarray
     threshold_count: np.ndarray
-    free_energy: np.ndarray | None
-    hessian_min: np.ndarray | None
+    free_energy: np.ndarray
+    hessian_min: np.ndarray
     residual: np.ndarray
     status: np.ndarray
     jumped: np.ndarray

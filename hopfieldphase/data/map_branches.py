@@ -1,10 +1,11 @@
 r"""Branches of fixed points of an attention map as one tree, its summary, and that in words.
 
 `/branches` has one row for each branch, `/points` the points along them in order, `/special_points` where
-they lose stability, turn back or end. The free energy stands in `/points` where the attention map has one.
+they lose stability, turn back or end. Where the attention map has a free energy it stands in `/points`, and
+`/coexistence` says where those of two branches are equal.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hopfieldphase.continuation.map_curve import MapPointKind
 from hopfieldphase.data import schema
 from hopfieldphase.data.measurement import labelled, measurement
 from hopfieldphase.data.wording import attention_text, section_lines
+from hopfieldphase.phases.map_coexistence import map_coexistence
 
 TITLE = "branches of fixed points in beta"
 
@@ -47,6 +49,8 @@ def map_branches_tree(found: MapBranchSet, options: Mapping[str, Any]) -> xr.Dat
         "/points": _points(found),
         "/special_points": _special_points(found),
     }
+    if found.model.has_free_energy:
+        groups["/coexistence"] = _coexistence(found)
     given = {name: value for name, value in options.items() if name != "at"}
     attrs = {**given, "reference": found.at, "M": found.model.M, "d": found.model.d, **search}
     return measurement("branches-map", TITLE, groups, attrs)
@@ -142,6 +146,26 @@ def _special_points(found: MapBranchSet) -> xr.Dataset:
     )
 
 
+def _coexistence(found: MapBranchSet) -> xr.Dataset:
+    points = map_coexistence(found)
+    overlaps = [np.abs(found.model.overlaps(point.states)).max(axis=1) for point in points]
+    z_max = schema.OBSERVABLES["overlap_max"].long_name
+    columns = {
+        "first": ("first", "branch of the first state", np.int64),
+        "second": ("second", "branch of the second state", np.int64),
+        "beta": ("beta", _BETA, np.float64),
+        "free_energy": ("free_energy", schema.OBSERVABLES["free_energy"].long_name, np.float64),
+        "transition": ("is_transition", "no branch is lower there", np.bool_),
+    }
+    return xr.Dataset(
+        {
+            name: labelled("crossing", np.array([getattr(p, attribute) for p in points], dtype=dtype), text)
+            for name, (attribute, text, dtype) in columns.items()
+        }
+        | {"overlap_max": labelled(("crossing", "side"), np.reshape(overlaps, (-1, 2)), z_max)}
+    )
+
+
 def map_branches_summary(tree: xr.DataTree) -> dict[str, Any]:
     """What following the branches found, as plain JSON values.
 
@@ -150,7 +174,7 @@ def map_branches_summary(tree: xr.DataTree) -> dict[str, Any]:
     dict
         `model`, `reference`, `range`, `search` (states, starts, undecided, followed), `branches` (each with
         its ends, its state at the reference, and the parts of it on which it attracts), `special_points`
-        (all that are no ends), `free_energy` (whether there is one), and `unconverged`, in words.
+        (all that are no ends), `coexistence` (None without a free energy), and `unconverged`, in words.
     """
     attrs = tree.attrs
     table, points = tree["branches"].to_dataset(), tree["points"].to_dataset()
@@ -194,7 +218,7 @@ def map_branches_summary(tree: xr.DataTree) -> dict[str, Any]:
             "undecided": attrs["n_undecided"],
             "followed": len(rows),
         },
-        "free_energy": "free_energy" in points,
+        "coexistence": _crossings(tree["coexistence"].to_dataset()) if "coexistence" in tree else None,
         "branches": rows,
         "special_points": found,
         "unconverged": [
@@ -204,6 +228,19 @@ def map_branches_summary(tree: xr.DataTree) -> dict[str, Any]:
             if end["kind"] == "limit"
         ],
     }
+
+
+def _crossings(table: xr.Dataset) -> list[dict[str, Any]]:
+    return [
+        {
+            "branches": [int(table["first"][row]), int(table["second"][row])],
+            "beta": float(table["beta"][row]),
+            "free_energy": float(table["free_energy"][row]),
+            "overlap_max": table["overlap_max"].values[row].tolist(),
+            "equilibrium": bool(table["transition"][row]),
+        }
+        for row in range(table.sizes["crossing"])
+    ]
 
 
 def _attracts(beta: Any, unstable: Any) -> list[list[float]]:
@@ -222,7 +259,8 @@ def map_branches_lines(summary: Mapping[str, Any]) -> list[str]:
     found = f"{states} attracting fixed point{'' if states == 1 else 's'} from {search['starts']} starts"
     if search["undecided"]:
         found += f", {search['undecided']} starts undecided"
-    energy = "" if summary["free_energy"] else "; the update has no free energy, and no coexistence"
+    crossings = summary["coexistence"]
+    energy = "; the update has no free energy, and no coexistence" if crossings is None else ""
     parts = {
         "model": [f"{attention_text(model['attention'])}, M = {model['M']}, d = {model['d']}{energy}"],
         "reference": [
@@ -231,6 +269,8 @@ def map_branches_lines(summary: Mapping[str, Any]) -> list[str]:
         ],
         "special": _special_lines(summary),
     }
+    if crossings is not None:
+        parts["coexistence"] = _coexistence_lines(crossings)
     lines = [*section_lines(parts), ""]
     lines.append(f"{'branch':>6} {'z_max':>10} {'radius':>8} {'support':>7}  {'exists':<22}attracts")
     for row in summary["branches"][:_SHOWN]:
@@ -242,6 +282,21 @@ def map_branches_lines(summary: Mapping[str, Any]) -> list[str]:
         )
     if len(summary["branches"]) > _SHOWN:
         lines.append(f"and {len(summary['branches']) - _SHOWN} more, all in summary.json")
+    return lines
+
+
+def _coexistence_lines(crossings: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not crossings:
+        return ["no two branches have equal energies at a single beta"]
+    shown = [point for point in crossings if point["equilibrium"]] or list(crossings)
+    lines = [
+        "branches {0} and {1} at beta = {beta:.12g}, z_max = {z[0]:.6g} and {z[1]:.6g}".format(
+            *point["branches"], beta=point["beta"], z=point["overlap_max"]
+        )
+        for point in shown[:_SHOWN]
+    ]
+    if len(crossings) > len(lines):
+        lines.append(f"and {len(crossings) - len(lines)} more, all in summary.json")
     return lines
 
 

@@ -416,6 +416,11 @@ def _next_transition(
 
 
 def _check_parameter(branch: Branch) -> None:
+    if not isinstance(branch, Branch):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError(
+            f"a {type(branch).__name__} is no branch of the Tsallis family: for those of attention maps that "
+            "have a free energy use map_coexistence"
+        )
     if branch.parameter != "beta":
         raise InputError(
             f"a branch was followed in {branch.parameter}: free energies are compared along beta, "

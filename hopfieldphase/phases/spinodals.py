@@ -6,6 +6,7 @@ import numpy as np
 
 from hopfieldphase.continuation.branch import Branch, PointKind, SpecialPoint
 from hopfieldphase.core.closed_forms import uniform_spinodal
+from hopfieldphase.core.errors import InputError
 
 UNIFORM = 1e-9
 """Largest relative spread of the weights of a uniform state."""
@@ -69,12 +70,22 @@ def spinodals(branch: Branch) -> tuple[Spinodal, ...]:
     tuple of Spinodal
         In order along the branch.
 
+    Raises
+    ------
+    InputError
+        If it is no branch of the Tsallis family.
+
     Notes
     -----
     The formula extends Proposition 4.2 of "On the Statistical Mechanics of Attention" (arXiv:2610.17347), its
     case α = 2, to every α. A pattern that enters and thereby unmakes the minimum (α ≥ 2) ends a branch
     with λ_min > 0: no spinodal, see `Branch.ends`.
     """
+    if not isinstance(branch, Branch):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError(
+            f"a {type(branch).__name__} is no branch of the Tsallis family, for which the formula holds: its "
+            "folds are among its special_points"
+        )
     found: list[Spinodal] = []
     for point in branch.special_points:
         if point.kind not in _KINDS or point.state is None:

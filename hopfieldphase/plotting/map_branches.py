@@ -1,6 +1,7 @@
 """Figure of the branches of fixed points: maximal overlap and spectral radius along them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,7 +15,8 @@ from hopfieldphase.plotting import style
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _OTHER = "0.65"
-_DASHES = (0, (4, 1.5))
+# Repelling arms may lie on top of each other, where dashes fill their gaps: they are thinner as well.
+_REPELS: dict[str, Any] = {"linestyle": (0, (4, 1.5)), "linewidth": 0.7}
 _MARKERS = {
     "fold": ("o", "fold"),
     "pitchfork": ("s", "pitchfork"),
@@ -74,7 +76,7 @@ def _draw(tree: xr.DataTree, ax: Axes, name: str) -> list[Artist]:
         near = outside.copy()
         near[1:] |= outside[:-1]
         near[:-1] |= outside[1:]
-        ax.plot(beta, np.where(near, values, np.nan), color=colour, linestyle=_DASHES)
+        ax.plot(beta, np.where(near, values, np.nan), color=colour, **_REPELS)
         repels |= bool(outside.any())
         for row in np.flatnonzero((special["branch"].values == i) & np.isin(kinds, list(_MARKERS))):
             place = int(special["point"][row])
@@ -88,7 +90,7 @@ def _draw(tree: xr.DataTree, ax: Axes, name: str) -> list[Artist]:
     ax.margins(x=0.01)
     entries = [Line2D([], [], color="0.2", label="attracts")]
     if repels:
-        entries.append(Line2D([], [], color="0.2", linestyle=_DASHES, label="repels"))
+        entries.append(Line2D([], [], color="0.2", label="repels", **_REPELS))
     entries += [
         Line2D([], [], color="0.2", marker=marker, linestyle="none", label=words)
         for kind, (marker, words) in _MARKERS.items()

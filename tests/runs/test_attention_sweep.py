@@ -242,7 +242,7 @@ def test_branches_become_a_tree_and_words(tmp_path):
     again = store.open(tmp_path / "data.zarr")
     summary = map_branches_summary(again)
     assert summary == map_branches_summary(tree) == tree.hp.summary()
-    assert summary["free_energy"] is True
+    assert summary["coexistence"] is not None
     assert summary["unconverged"] == []
     points, special = tree["points"].to_dataset(), tree["special_points"].to_dataset()
     place = special["point"].values
@@ -262,5 +262,18 @@ def test_branches_without_energy_have_none():
     tree = map_branches(MapBranchesSpec(attention="log-elu", patterns=SMALL, betas="20:120:20"))
     assert "free_energy" not in tree["points"]
     summary = map_branches_summary(tree)
-    assert summary["free_energy"] is False
+    assert summary["coexistence"] is None
     assert "no free energy" in " ".join(map_branches_lines(summary))
+
+
+def test_coexistence_of_branches_is_told():
+    spec = MapBranchesSpec(
+        attention="exponential", patterns=PatternSpec(M=30, d=16, seed=1), at=150.0, betas="40:400:10"
+    )
+    tree = map_branches(spec)
+    summary = map_branches_summary(tree)
+    assert len(summary["coexistence"]) == tree["coexistence"].sizes["crossing"] == 5
+    assert sum(point["equilibrium"] for point in summary["coexistence"]) >= 1
+    lines = map_branches_lines(summary)
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("coexistence branches") for line in lines)
