@@ -74,8 +74,7 @@ def read_checkpoint(folder: str | Path) -> Checkpoint:
     family = config.get("model_type")
     if family not in FAMILIES:
         raise InputError(
-            f"{folder} holds a model of type {family!r}, whose keys cannot be read: "
-            f"use {', '.join(FAMILIES)}"
+            f"{folder} holds a model of type {family!r}, whose keys cannot be read: use {', '.join(FAMILIES)}"
         )
     if config.get("is_decoder") or config.get("position_embedding_type", "absolute") != "absolute":
         raise InputError(

@@ -1,19 +1,19 @@
 """Where a trained attention head lies among the phases of the Hopfield model that its keys make.
 
-The M keys of a head are the stored patterns Ξ, raw, and s = 1/√d. Then one step x ↦ s Ξᵀ p(β s Ξ x) at β = 1,
-α = 1 and x = q has the attention weights of the head. What happens when the step is repeated depends on what is
-fed back:
+The M keys of a head are the stored patterns Ξ, raw, and s = 1/√d. Then one step x ↦ s Ξᵀ p(β s Ξ x) at
+β = 1, α = 1 and x = q has the attention weights of the head. What happens when the step is repeated depends
+on what is fed back:
 
 - the state x = s Ξᵀ p of arXiv:2610.17347, Proposition 3.2: the head then works at β = 1, b = β s² = 1/d;
 - the attended key Ξᵀ p itself, in the place of the query (Ramsauer et al. 2020): b = 1/√d, which is β = √d.
 
-Raw keys enter by their inner products alone: where b times a cosine stands for unit-norm patterns, here it is
-β s² ξ_μ·ξ_ν, and a key of large norm acts as one at a higher β. Keys can be shifted together, k ↦ k + c, without
-a change of any attention weight, as q·c is the same for all of them; their Hopfield model does change.
+Raw keys enter by their inner products alone: where b times a cosine stands for unit-norm patterns, here it
+is β s² ξ_μ·ξ_ν, and a key of large norm acts as one at a higher β. Keys can be shifted together, k ↦ k + c,
+without a change of any attention weight, as q·c is the same for all of them; their Hopfield model changes.
 """
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from hopfieldphase.continuation.discovery import SAME_STATE
 from hopfieldphase.core import closed_forms
 from hopfieldphase.core.entmax import weights
-from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
 from hopfieldphase.core.tsallis import effective_support
 from hopfieldphase.model import HopfieldModel
@@ -136,11 +135,9 @@ def key_statistics(keys: Array, queries: Array, tokens: tuple[str, ...]) -> KeyS
     -------
     KeyStatistics
     """
-    M, d = keys.shape
-    products = keys @ keys.T
-    norms = np.sqrt(products.diagonal())
-    apart = ~np.eye(M, dtype=bool)
-    cosines = products / np.outer(norms, norms)
+    norms = np.linalg.norm(keys, axis=1)
+    cosines = keys @ keys.T / np.outer(norms, norms)
+    apart = ~np.eye(len(keys), dtype=bool)
     names = np.array(tokens)
     repeated = (names[:, None] == names) & apart
     distances = np.linalg.norm(keys[:, None] - keys, axis=-1)
@@ -156,7 +153,7 @@ def key_statistics(keys: Array, queries: Array, tokens: tuple[str, ...]) -> KeyS
         cosine_max=float(cosines[apart].max()),
         cosine_repeated=float(cosines[repeated].mean()) if repeated.any() else math.nan,
         common_share=float(mean @ mean / (norms**2).mean()),
-        coupling=float((norms**2).mean() - products[apart].mean()) / d,
+        coupling=key_coupling(keys),
         duplicates=int(equal.any(axis=1).sum()),
         storable=int((closed_forms.pattern_separation(keys) > 0).sum()),
         attention_ipr=float(ipr.mean()),
@@ -205,14 +202,15 @@ def head_phases(keys: Array, queries: Array, alpha: float, top: int | None = 5) 
     starts = model.scale * own_attention(keys, queries) @ keys
     betas = (1.0, math.sqrt(d), ABOVE_ONSET * onset if math.isfinite(onset) else math.nan)
     reached = [_reached(model, starts, beta) for beta in betas]
-    coupling = key_coupling(keys)
     return HeadPhases(
         storage=storage,
         storage_all=float(stored.max()) if stored.size else math.inf,
         second_minimum=second,
         coexistence=min((point.beta for point in table.coexistence), default=math.inf),
         instability=math.inf if table.mean is None else table.mean.beta,
-        equidistant=closed_forms.potts_spinodal(model.M, alpha) / coupling if alpha <= 2 else math.nan,
+        equidistant=closed_forms.potts_spinodal(model.M, alpha) / key_coupling(keys)
+        if alpha <= 2
+        else math.nan,
         onset=onset,
         reference=table.at,
         minima=table.n_states,
@@ -244,26 +242,3 @@ def _reached(model: HopfieldModel, starts: Array, beta: float) -> tuple[int, flo
             distinct.append(x)
     ipr = effective_support(np.array([solution.weights for solution in solutions]))
     return len(distinct), float(ipr.mean()), undecided
-
-
-def unknown_phases(keys: Array) -> HeadPhases:
-    """What stands for a head whose keys have no critical points to be found: nothing is known."""
-    values = {item.name: math.nan for item in fields(HeadPhases)}
-    nothing = (math.nan,) * 3
-    return HeadPhases(
-        **values
-        | {"minima": -1, "states": (-1,) * 3, "undecided": (0,) * 3, "ipr": nothing}
-        | {"betas": (1.0, math.sqrt(keys.shape[1]), math.nan)}  # pyright: ignore[reportArgumentType]
-    )
-
-
-__all__ = [
-    "ABOVE_ONSET",
-    "HeadPhases",
-    "InputError",
-    "KeyStatistics",
-    "head_phases",
-    "key_coupling",
-    "key_statistics",
-    "own_attention",
-]

@@ -1,0 +1,12 @@
+"""`hopfieldphase learn`: trained attention, read with PyTorch."""
+
+import typer
+
+from hopfieldphase.cli import learn_heads, options
+
+app = typer.Typer(
+    help="Look into trained attention (extra `learn`).", cls=options.Group, rich_markup_mode=None
+)
+app.command("heads", cls=options.Command, short_help="Find the phases of the heads of a checkpoint.")(
+    learn_heads.heads
+)
