@@ -15,7 +15,7 @@ from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.threads import run_chunks
 
 _LEAST_WEIGHTS = 16384  # a chunk of fewer is done before another thread has woken up
-_STRETCH = 64  # weights that are passed over together when all of them are zero
+_STRETCH = 64  # weights that are passed over together when all are zero
 _SMALLEST_NORMAL = 2.2250738585072014e-308
 _LARGEST = 1.7976931348623157e308
 
@@ -101,120 +101,113 @@ def _same_shape(p: Array, v: Array) -> tuple[np.ndarray, np.ndarray]:
 @jit
 def _rows(p, v, alpha, out, start, stop):
     """Fill `out[start:stop]`; the first row that holds no weights, or −1."""
+    occupied = np.empty(p.shape[1] // _STRETCH + 1, np.int64)
     for i in range(start, stop):
-        peak = _peak(p[i])
+        count, peak = _occupied_stretches(p[i], occupied)
         if peak < 0:
             return i
         if alpha > 2.0:
             _steep_row(p[i], v[i], alpha, out[i])
-        elif alpha == 2.0:
-            _gini_row(p[i], v[i], peak, out[i])
-        elif alpha == 1.5:
-            _three_halves_row(p[i], v[i], peak, out[i])
-        elif alpha == 1.0:
-            _shannon_row(p[i], v[i], peak, out[i])
         else:
-            _flat_row(p[i], v[i], alpha, peak, out[i])
+            _flat_row(p[i], v[i], alpha, peak, occupied[:count], out[i])
     return -1
 
 
-@jit(reorder=True)
-def _peak(p):
-    """Index of the largest weight, or −1 where the row holds no weights."""
-    wrong = False
-    largest = p[0]
-    for i in range(p.size):
-        wrong |= not p[i] >= 0.0
-        largest = max(largest, p[i])
-    if wrong or not 0.0 < largest < np.inf:
-        return -1
-    for i in range(p.size):
-        if p[i] == largest:
-            return i
-    return -1
+@jit
+def _occupied_stretches(p, occupied):
+    """List where stretches with any weight start; return how many, and the index of the largest weight.
 
-
-# In every row differences are taken against the pattern of largest w, and its own entry is what the others
-# leave: where it has nearly all weight, they keep the digits that v − mean would lose.
-
-
-@jit(reorder=True)
-def _gini_row(p, v, peak, out):
-    reference = float(v[peak])
-    count = 0.0
-    total = 0.0
-    for i in range(p.size):
-        count += 1.0 if p[i] > 0.0 else 0.0
-        total += float(v[i]) - reference if p[i] > 0.0 else 0.0
-    mean = total / count
-    for i in range(p.size):
-        out[i] = 0.5 * (float(v[i]) - reference - mean) if p[i] > 0.0 else 0.0
-
-
-@jit(reorder=True)
-def _three_halves_row(p, v, peak, out):
-    reference = float(v[peak])
-    total = 0.0
-    moment = 0.0
-    for i in range(p.size):
-        w = math.sqrt(float(p[i]))
-        total += w
-        moment += w * (float(v[i]) - reference)
-    mean = moment / total
-    rest = 0.0
-    for i in range(p.size):
-        entry = math.sqrt(float(p[i])) * (float(v[i]) - reference - mean) * (2.0 / 3.0)
-        rest += entry if i != peak else 0.0
-        out[i] = entry
-    out[peak] = -rest
-
-
-@jit(reorder=True)
-def _shannon_row(p, v, peak, out):
-    reference = float(v[peak])
-    total = 0.0
-    moment = 0.0
-    for i in range(p.size):
-        total += float(p[i])
-        moment += float(p[i]) * (float(v[i]) - reference)
-    mean = moment / total
-    rest = 0.0
-    for i in range(p.size):
-        entry = float(p[i]) * (float(v[i]) - reference - mean)
-        rest += entry if i != peak else 0.0
-        out[i] = entry
-    out[peak] = -rest
-
-
-@jit(reorder=True)
-def _flat_row(p, v, alpha, peak, out):
-    """Any α < 2, where w grows with p; `out` holds w between the passes."""
-    power = 2.0 - alpha
-    reference = float(v[peak])
-    total = 0.0
-    moment = 0.0
+    The index is −1 where the row holds no weights.
+    """
+    count = 0
+    largest = 0.0
+    home = 0
     for start in range(0, p.size, _STRETCH):
-        stop = min(start + _STRETCH, p.size)
-        count = 0
-        for i in range(start, stop):
-            count += p[i] > 0.0
-        if count:
-            for i in range(start, stop):
-                weight = float(p[i])
-                w = exp(power * log(max(weight, _SMALLEST_NORMAL))) if weight > 0.0 else 0.0
-                out[i] = w
-                total += w
-                moment += w * (float(v[i]) - reference)
-        else:
-            for i in range(start, stop):
-                out[i] = 0.0
-    mean = moment / total
-    rest = 0.0
+        top = _largest_weight(p[start : start + _STRETCH])
+        if not top >= 0.0:
+            return 0, -1
+        if top > 0.0:
+            occupied[count] = start
+            count += 1
+            if top > largest:
+                largest = top
+                home = start
+    if not 0.0 < largest < np.inf:
+        return 0, -1
+    for i in range(home, p.size):
+        if p[i] == largest:
+            return count, i
+    return 0, -1
+
+
+@jit(reorder=True)
+def _largest_weight(p):
+    """The largest entry; NaN where one is negative or NaN."""
+    wrong = 0
+    top = p[0]
     for i in range(p.size):
-        entry = float(out[i]) * (float(v[i]) - reference - mean) / alpha
-        rest += entry if i != peak else 0.0
-        out[i] = entry
-    out[peak] = -rest
+        wrong += 0 if p[i] >= 0.0 else 1
+        top = p[i] if p[i] > top else top
+    return float(top) if wrong == 0 else np.nan
+
+
+@jit
+def _flat_row(p, v, alpha, peak, occupied, out):
+    """Any α ≤ 2, where w does not fall with p; `out` holds w between the passes.
+
+    Differences are taken against the largest weight: where it has nearly all, its v − mean would lose digits.
+    """
+    out[:] = 0.0
+    reference = float(v[peak])
+    total = 0.0
+    moment = 0.0
+    for start in occupied:
+        stop = min(start + _STRETCH, p.size)
+        _fill_curvature(p[start:stop], alpha, out[start:stop])
+        part, part_moment = _moments(out[start:stop], v[start:stop], reference)
+        total += part
+        moment += part_moment
+    mean = moment / total
+    own = float(out[peak]) * -mean / alpha
+    for start in occupied:
+        stop = min(start + _STRETCH, p.size)
+        _respond(out[start:stop], v[start:stop], reference + mean, 1.0 / alpha)
+    out[peak] = own
+
+
+@jit(reorder=True)
+def _moments(w, v, reference):
+    total = 0.0
+    moment = 0.0
+    for i in range(w.size):
+        total += float(w[i])
+        moment += float(w[i]) * (float(v[i]) - reference)
+    return total, moment
+
+
+@jit(reorder=True)
+def _respond(w, v, mean, share):
+    for i in range(w.size):
+        w[i] = share * float(w[i]) * (float(v[i]) - mean)
+
+
+@jit(reorder=True)
+def _fill_curvature(p, alpha, w):
+    """Fill w with p^(2−α) on the support."""
+    if alpha == 2.0:
+        for i in range(p.size):
+            w[i] = 1.0 if p[i] > 0.0 else 0.0
+    elif alpha == 1.5:
+        for i in range(p.size):
+            w[i] = math.sqrt(p[i])
+    elif alpha == 1.0:
+        for i in range(p.size):
+            w[i] = p[i]
+    else:
+        power = 2.0 - alpha
+        for i in range(p.size):
+            weight = float(p[i])
+            w[i] = exp(power * log(max(weight, _SMALLEST_NORMAL))) if weight > 0.0 else 0.0
 
 
 @jit
