@@ -49,10 +49,10 @@ def _measure(
 ) -> None:
     from hopfieldphase.kernels.compilation import on_first_compilation
     from hopfieldphase.kernels.threads import thread_count
-    from hopfieldphase.runs.studies import STUDIES, load
+    from hopfieldphase.runs import studies
 
     thread_count()  # a wrong environment is reported before anything starts
-    study = STUDIES[spec.study]
+    study = studies.STUDIES[spec.study]
     if not spec.is_resolved:
         from hopfieldphase.runs.sources import with_digest
 
@@ -60,9 +60,9 @@ def _measure(
 
     def compute(path: Path) -> dict[str, Any]:
         on_first_compilation(lambda: console.say("compiling kernels, once per version"))
-        drawn = partial(draw, load(study.plot)) if plot else None
+        drawn = partial(draw, studies.load(study.plot)) if plot else None
         with console.progress("steps", 1) as progress:
-            return load(study.compute)(spec, path, draw=drawn, progress=progress)
+            return studies.compute(spec, path, draw=drawn, progress=progress)
 
     summary = run_study(
         spec,
@@ -70,7 +70,7 @@ def _measure(
         console,
         announce=lambda: console.say(spec.headline),
         compute=compute,
-        lines=load(study.lines),
+        lines=studies.load(study.lines),
         name_failures=_name_failures,
         force=force,
         plot=plot,

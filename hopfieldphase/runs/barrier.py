@@ -1,22 +1,18 @@
 """Barriers as a labelled result: from a spec to its tree and its result folder."""
 
 import math
-import time
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from hopfieldphase.core import patterns
 from hopfieldphase.core.closed_forms import pair_barrier, potts_barrier, potts_coexistence
-from hopfieldphase.data.barrier import PairBarriers, barrier_summary, barrier_tree
+from hopfieldphase.data.barrier import PairBarriers, barrier_tree
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.phases.barriers import Barrier
 from hopfieldphase.phases.barriers import barrier as find_barrier
 from hopfieldphase.runs.barrier_spec import BarrierSpec
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.solvers.relaxation import relax
 
 
@@ -49,19 +45,6 @@ def barrier(spec: BarrierSpec, *, progress: Progress | None = None) -> xr.DataTr
         pairs += [_pairs(spec, alpha, third) for third in (None, spec.third)]
         tell(len(paths) + n)
     return barrier_tree(paths, spec.couplings, pairs, spec.model_dump(exclude_none=True))
-
-
-def compute_barrier(
-    spec: BarrierSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Find the barriers and write the result folder; return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = barrier(spec, progress=progress)
-    return write_result(spec, path, barrier_summary(tree), time.perf_counter() - start, tree, draw)
 
 
 def _coexistence(M: int, images: int) -> Barrier:

@@ -1,15 +1,13 @@
 """The dispersion of attention in long contexts as a labelled result."""
 
-import time
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from hopfieldphase.core.attention import TopK
-from hopfieldphase.data.dispersion import dispersion_summary, dispersion_tree
+from hopfieldphase.data.dispersion import dispersion_tree
 from hopfieldphase.dynamics.dispersion import (
     append,
     is_softmax,
@@ -22,7 +20,6 @@ from hopfieldphase.dynamics.dispersion import (
 )
 from hopfieldphase.runs.dispersion_spec import DispersionSpec
 from hopfieldphase.runs.parallel import Progress, run_tasks
-from hopfieldphase.runs.results import Draw, write_result
 
 APPENDED_POINTS = 151
 
@@ -79,16 +76,3 @@ def _levels(attention: Any, k: int, n: int, gap: float, mass: float) -> tuple[fl
     isolated = np.nan if is_softmax(attention) else isolating_gap(attention, k, n)
     needed = measured_gap(attention, k, n, mass) if mass * n > k else np.nan
     return float(held[:k].sum()), entropy, needed, isolated
-
-
-def compute_dispersion(
-    spec: DispersionSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Measure the dispersion, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = dispersion(spec, progress=progress)
-    return write_result(spec, path, dispersion_summary(tree), time.perf_counter() - start, tree, draw)

@@ -1,18 +1,13 @@
 """Escape times as a labelled result: from a spec to its tree and its result folder."""
 
-import time
-from pathlib import Path
-from typing import Any
-
 import xarray as xr
 
-from hopfieldphase.data.escape import EscapePoint, escape_summary, escape_tree
+from hopfieldphase.data.escape import EscapePoint, escape_tree
 from hopfieldphase.dynamics.backward import backward_time
 from hopfieldphase.dynamics.escape import escape_times, kramers_time
 from hopfieldphase.dynamics.escape_systems import equidistant, facet_saddle
 from hopfieldphase.runs.escape_spec import EscapeSpec
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
 
 
 def escape(spec: EscapeSpec, *, progress: Progress | None = None) -> xr.DataTree:
@@ -51,16 +46,3 @@ def escape(spec: EscapeSpec, *, progress: Progress | None = None) -> xr.DataTree
             if progress is not None:
                 progress(sum(map(len, points)), total)
     return escape_tree(systems, spec.heights, points, spec.model_dump(exclude_none=True))
-
-
-def compute_escape(
-    spec: EscapeSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Simulate the escapes and write the result folder; return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = escape(spec, progress=progress)
-    return write_result(spec, path, escape_summary(tree), time.perf_counter() - start, tree, draw)

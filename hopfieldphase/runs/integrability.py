@@ -1,20 +1,15 @@
 """Attention integrals under heavy tails as a labelled result."""
 
-import time
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
 from hopfieldphase.core.ensembles.gaussian import Gaussian
 from hopfieldphase.core.ensembles.integrability import KERNELS
 from hopfieldphase.core.ensembles.pareto import MirroredPareto
-from hopfieldphase.data.integrability import integrability_summary, integrability_tree
+from hopfieldphase.data.integrability import integrability_tree
 from hopfieldphase.dynamics.integrability import running_integrals
 from hopfieldphase.runs.integrability_spec import IntegrabilitySpec
 from hopfieldphase.runs.parallel import Progress, run_tasks
-from hopfieldphase.runs.results import Draw, write_result
 
 
 def integrability(spec: IntegrabilitySpec, *, progress: Progress | None = None) -> xr.DataTree:
@@ -48,16 +43,3 @@ def integrability(spec: IntegrabilitySpec, *, progress: Progress | None = None) 
     found = run_tasks(sample, spec.draws, None, progress)
     heavy, light = (np.stack(values, axis=-1) for values in zip(*found, strict=True))
     return integrability_tree(heavy, light, spec.model_dump())
-
-
-def compute_integrability(
-    spec: IntegrabilitySpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Follow the integrals, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = integrability(spec, progress=progress)
-    return write_result(spec, path, integrability_summary(tree), time.perf_counter() - start, tree, draw)

@@ -1,9 +1,7 @@
 """Simulated sets of random patterns beside the theory of large dimension: from spec to result folder."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from hopfieldphase.data.large_d import (
     LargeD,
     ScalingTable,
     StorageTable,
-    large_d_summary,
     large_d_tree,
 )
 from hopfieldphase.phases.retrieval import (
@@ -29,7 +26,6 @@ from hopfieldphase.phases.retrieval import (
 )
 from hopfieldphase.runs.large_d_spec import LargeDSpec
 from hopfieldphase.runs.parallel import Progress, run_tasks
-from hopfieldphase.runs.results import Draw, write_result
 
 ALPHAS = (1.5, 2.0)
 """Tsallis indices of exact storage."""
@@ -87,35 +83,6 @@ def large_d(spec: LargeDSpec, *, threads: int | None = None, progress: Progress 
     )
     options = spec.model_dump()
     return large_d_tree(result, {name: options[name] for name in options if name != "study"})
-
-
-def compute_large_d(
-    spec: LargeDSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Compute the study and write its result folder.
-
-    Parameters
-    ----------
-    spec : LargeDSpec
-    path : Path
-        A folder that this process holds (`runs.folder.claim_folder`).
-    draw : callable, optional
-        Called as ``draw(tree, file)`` to write the figure to the PNG file `file`.
-    progress : callable, optional
-        See `large_d`.
-
-    Returns
-    -------
-    dict
-        The content of `summary.json`.
-    """
-    start = time.perf_counter()
-    tree = large_d(spec, progress=progress)
-    return write_result(spec, path, large_d_summary(tree), time.perf_counter() - start, tree, draw)
 
 
 def _sets(spec: LargeDSpec, M: int) -> int:

@@ -1,16 +1,11 @@
 """The loop expansion as a labelled result: from a spec to its dataset and its result folder."""
 
-import time
-from pathlib import Path
-from typing import Any
-
 import xarray as xr
 
-from hopfieldphase.data.loops import loops_summary, loops_tree
+from hopfieldphase.data.loops import loops_tree
 from hopfieldphase.dynamics.loops import QuarticWell, loop_expansion
 from hopfieldphase.runs.loops_spec import LoopsSpec
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
 
 
 def loops(spec: LoopsSpec, *, progress: Progress | None = None) -> xr.DataTree:
@@ -40,16 +35,3 @@ def loops(spec: LoopsSpec, *, progress: Progress | None = None) -> xr.DataTree:
     if progress is not None:
         progress(1, 1)
     return loops_tree(found, spec.model_dump())
-
-
-def compute_loops(
-    spec: LoopsSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Measure the loop expansion, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = loops(spec, progress=progress)
-    return write_result(spec, path, loops_summary(tree), time.perf_counter() - start, tree, draw)

@@ -1,19 +1,14 @@
 """Branches of fixed points of an attention map as a labelled result: found, followed, written."""
 
-import time
-from pathlib import Path
-from typing import Any
-
 import xarray as xr
 
 from hopfieldphase.continuation import map_branches as continuation
-from hopfieldphase.data.map_branches import map_branches_summary, map_branches_tree
+from hopfieldphase.data.map_branches import map_branches_tree
 from hopfieldphase.model import AttentionModel
 from hopfieldphase.runs.attention_spec import describe_attention, make_attention
 from hopfieldphase.runs.map_branches_spec import MapBranchesSpec
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.ranges import format_grid
-from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.sources import make_patterns
 
 
@@ -44,16 +39,3 @@ def map_branches(spec: MapBranchesSpec, *, progress: Progress | None = None) -> 
     options = spec.model_dump(exclude_none=True, exclude={"study"})
     described = {"attention": describe_attention(attention), "betas": format_grid(spec.betas)}
     return map_branches_tree(found, options | described)
-
-
-def compute_map_branches(
-    spec: MapBranchesSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Find and follow branches, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = map_branches(spec, progress=progress)
-    return write_result(spec, path, map_branches_summary(tree), time.perf_counter() - start, tree, draw)

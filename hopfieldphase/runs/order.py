@@ -1,17 +1,12 @@
 """Order of the transition of equidistant patterns against α: from the spec to its result folder."""
 
-import time
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
-from hopfieldphase.data.order import order_summary, order_tree
+from hopfieldphase.data.order import order_tree
 from hopfieldphase.phases.order import check_order, order_lines
 from hopfieldphase.runs.order_spec import OrderSpec
 from hopfieldphase.runs.parallel import Progress, run_tasks
-from hopfieldphase.runs.results import Draw, write_result
 
 
 def order(spec: OrderSpec, *, threads: int | None = None, progress: Progress | None = None) -> xr.DataTree:
@@ -36,32 +31,3 @@ def order(spec: OrderSpec, *, threads: int | None = None, progress: Progress | N
     found = run_tasks(lambda i: check_order(*points[i], spec.cosine), len(points), threads, progress)
     checks = [check for group in found for check in group]
     return order_tree(lines, checks, spec.model_dump())
-
-
-def compute_order(
-    spec: OrderSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Compute the study and write its result folder.
-
-    Parameters
-    ----------
-    spec : OrderSpec
-    path : Path
-        A folder that this process holds (`runs.folder.claim_folder`).
-    draw : callable, optional
-        Called as ``draw(tree, file)`` to write the figure to the PNG file `file`.
-    progress : callable, optional
-        See `order`.
-
-    Returns
-    -------
-    dict
-        The content of `summary.json`.
-    """
-    start = time.perf_counter()
-    tree = order(spec, progress=progress)
-    return write_result(spec, path, order_summary(tree), time.perf_counter() - start, tree, draw)

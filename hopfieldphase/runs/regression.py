@@ -1,17 +1,14 @@
 """Attention as kernel regression: a labelled result."""
 
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from hopfieldphase.data.regression import KERNELS, regression_summary, regression_tree
+from hopfieldphase.data.regression import KERNELS, regression_tree
 from hopfieldphase.dynamics import regression as physics
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.regression_spec import RegressionSpec
-from hopfieldphase.runs.results import Draw, write_result
 
 POWERS = tuple(2.0**e for e in range(11))
 """Powers r along which the compact kernels approach the Gaussian."""
@@ -73,16 +70,3 @@ def regression(spec: RegressionSpec, *, progress: Progress | None = None) -> xr.
     distance = [np.abs(physics.attention_weights(queries, keys, r, gamma) - softmax).max() for r in POWERS]
     stacked = {name: np.array([one[name] for one in found]) for name in found[0]}
     return regression_tree(data, angle, truth, stacked, POWERS, distance, spec.model_dump())
-
-
-def compute_regression(
-    spec: RegressionSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Fit and measure, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = regression(spec, progress=progress)
-    return write_result(spec, path, regression_summary(tree), time.perf_counter() - start, tree, draw)

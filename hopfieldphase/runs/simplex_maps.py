@@ -1,16 +1,13 @@
 """Attention maps on two and three scores as a labelled result."""
 
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from hopfieldphase.data.simplex_maps import simplex_maps_summary, simplex_maps_tree
+from hopfieldphase.data.simplex_maps import simplex_maps_tree
 from hopfieldphase.dynamics.simplex_maps import pair_curve, plane_map, shown_maps
 from hopfieldphase.runs.parallel import Progress, run_tasks
-from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.simplex_maps_spec import SimplexMapsSpec
 
 
@@ -38,16 +35,3 @@ def simplex_maps(spec: SimplexMapsSpec, *, progress: Progress | None = None) -> 
 
     pairs, planes = zip(*run_tasks(scan, len(maps), None, progress), strict=True)
     return simplex_maps_tree(list(maps), differences, pairs, axis, planes, spec.model_dump())
-
-
-def compute_simplex_maps(
-    spec: SimplexMapsSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Scan the maps, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = simplex_maps(spec, progress=progress)
-    return write_result(spec, path, simplex_maps_summary(tree), time.perf_counter() - start, tree, draw)

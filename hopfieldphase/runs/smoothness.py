@@ -1,13 +1,11 @@
 """The smoothness of attention maps across boundaries as a labelled result."""
 
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from hopfieldphase.data.smoothness import smoothness_summary, smoothness_tree
+from hopfieldphase.data.smoothness import smoothness_tree
 from hopfieldphase.dynamics.map_smoothness import (
     compared_maps,
     crossings,
@@ -16,7 +14,6 @@ from hopfieldphase.dynamics.map_smoothness import (
     path,
 )
 from hopfieldphase.runs.parallel import Progress, run_tasks
-from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.smoothness_spec import SmoothnessSpec
 
 REACH = 6.0
@@ -53,16 +50,3 @@ def smoothness(spec: SmoothnessSpec, *, progress: Progress | None = None) -> xr.
     return smoothness_tree(
         exponents, DISTANCES, entering, list(maps), positions, weights, found, spec.model_dump()
     )
-
-
-def compute_smoothness(
-    spec: SmoothnessSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Measure, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = smoothness(spec, progress=progress)
-    return write_result(spec, path, smoothness_summary(tree), time.perf_counter() - start, tree, draw)

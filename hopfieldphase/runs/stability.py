@@ -1,18 +1,13 @@
 """Update stability as a labelled result: from a spec to its tree and its result folder."""
 
-import time
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
 from hopfieldphase.continuation.starts import initial_state
-from hopfieldphase.data.stability import stability_summary, stability_tree
+from hopfieldphase.data.stability import stability_tree
 from hopfieldphase.dynamics.stability import descend, find_fixed_point, measured_rates
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.sources import make_patterns
 from hopfieldphase.runs.stability_spec import StabilitySpec
 from hopfieldphase.solvers.options import solver_options
@@ -55,16 +50,3 @@ def stability(spec: StabilitySpec, *, progress: Progress | None = None) -> xr.Da
             progress(done, len(spec.steps))
     given = spec.model_dump(exclude_none=True, exclude={"patterns": {"path"}})
     return stability_tree(point, spec.steps, descents, rates, given)
-
-
-def compute_stability(
-    spec: StabilitySpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Study the update stability and write the result folder; return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = stability(spec, progress=progress)
-    return write_result(spec, path, stability_summary(tree), time.perf_counter() - start, tree, draw)

@@ -1,20 +1,15 @@
 """The phase structure in one parameter: a sweep over realizations and the top branches of one of them."""
 
-import time
-from pathlib import Path
-from typing import Any
-
 import xarray as xr
 
 from hopfieldphase.continuation.kappa import kappa_sweep
 from hopfieldphase.continuation.sweep import sweep
 from hopfieldphase.data.store import Labelled
-from hopfieldphase.data.structure import continued, structure_summary, structure_tree
+from hopfieldphase.data.structure import continued, structure_tree
 from hopfieldphase.runs.branches import branches
 from hopfieldphase.runs.kappa import sweep_kappa_tree
 from hopfieldphase.runs.load_branches import branches_of_spec
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.structure_spec import LoadStructureSpec, StructureSpec
 from hopfieldphase.runs.sweeps import sweep_beta
 
@@ -80,16 +75,3 @@ def _in_load(spec: LoadStructureSpec) -> tuple[xr.DataTree, xr.Dataset]:
 def _sides(grid: tuple[float, ...], at: float) -> tuple[list[float], list[float]]:
     """The values of a grid up to the reference and from it on, each with the reference itself."""
     return [*(value for value in grid if value < at), at], [at, *(value for value in grid if value > at)]
-
-
-def compute_structure(
-    spec: StructureSpec | LoadStructureSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Compute a structure and write its result folder; return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = structure(spec, progress=progress)
-    return write_result(spec, path, structure_summary(tree), time.perf_counter() - start, tree, draw)

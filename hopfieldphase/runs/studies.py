@@ -1,5 +1,6 @@
 """Every study by its name: the class of its options, and the function that measures."""
 
+import time
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from hopfieldphase.runs.parallel import Progress
+    from hopfieldphase.runs.results import Draw
 
 
 @dataclass(frozen=True)
@@ -20,23 +22,20 @@ class Study:
     """Where the parts of a study stand, as ``"module:name"`` below `hopfieldphase`.
 
     The modules of one study have one name: `runs.NAME_spec` has its options, `runs.NAME` measures
-    (``NAME(spec)``) and writes (``compute_NAME``), `data.NAME` has ``NAME_summary`` and ``NAME_lines``,
-    `plotting.NAME` has ``plot_NAME``.
+    (``NAME(spec)``), `data.NAME` has ``NAME_summary`` and ``NAME_lines``, `plotting.NAME` has ``plot_NAME``.
+    Where `own` is given it measures; where `resumed` is given it measures and writes, from what an
+    interrupted run has left in the folder.
     """
 
     room: str
     spec: str
     own: str = ""
+    resumed: str = ""
 
     @property
     def measure(self) -> str:
         """From a resolved spec to labelled data."""
         return self.own or f"runs.{self.room}:{self.room}"
-
-    @property
-    def compute(self) -> str:
-        """From a resolved spec to its result folder."""
-        return f"runs.{self.room}:compute_{self.room}"
 
     @property
     def summary(self) -> str:
@@ -74,13 +73,16 @@ STUDIES: dict[str, Study] = {
     "large-d": Study("large_d", "runs.large_d_spec:LargeDSpec"),
     "barrier": Study("barrier", "runs.barrier_spec:BarrierSpec"),
     "escape": Study("escape", "runs.escape_spec:EscapeSpec"),
-    "tail-sensitivity": Study("tail_sensitivity", "runs.tail_sensitivity_spec:TailSensitivitySpec"),
+    "tail-sensitivity": Study(
+        "tail_sensitivity", "runs.tail_sensitivity_spec:TailSensitivitySpec",
+        resumed="runs.tail_sensitivity:compute_tail_sensitivity",
+    ),
     "integrability": Study("integrability", "runs.integrability_spec:IntegrabilitySpec"),
     "simplex-maps": Study("simplex_maps", "runs.simplex_maps_spec:SimplexMapsSpec"),
     "dispersion": Study("dispersion", "runs.dispersion_spec:DispersionSpec"),
     "regression": Study("regression", "runs.regression_spec:RegressionSpec"),
     "smoothness": Study("smoothness", "runs.smoothness_spec:SmoothnessSpec"),
-}
+}  # fmt: skip
 
 
 def load(name: str) -> Any:
@@ -157,3 +159,42 @@ def study(
         spec = read_spec(path, reduced=reduced)
     measure = load(STUDIES[spec.study].measure)
     return measure(spec) if progress is None else measure(spec, progress=progress)
+
+
+def compute(
+    spec: TomlSpec, path: Path, *, draw: "Draw[Any] | None" = None, progress: "Progress | None" = None
+) -> dict[str, Any]:
+    """Run a study and write its result folder.
+
+    Parameters
+    ----------
+    spec : TomlSpec
+        Resolved.
+    path : Path
+        A folder that this process holds (`runs.folder.claim_folder`).
+    draw : callable, optional
+        Called as ``draw(data, file)`` to write the figure to the PNG file `file`.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    dict
+        The content of `summary.json`.
+
+    Raises
+    ------
+    InputError
+        If the options turn out to be wrong.
+    OutputError
+        If the file system refuses; nothing of the result is left then.
+    """
+    from hopfieldphase.runs.results import write_result  # noqa: PLC0415  # the files of a result, when needed
+
+    entry = STUDIES[spec.study]
+    if entry.resumed:
+        return load(entry.resumed)(spec, path, draw=draw, progress=progress)
+    start = time.perf_counter()
+    data = load(entry.measure)(spec, progress=progress)
+    seconds = time.perf_counter() - start
+    return write_result(spec, path, load(entry.summary)(data), seconds, data, draw)

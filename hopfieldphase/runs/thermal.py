@@ -1,15 +1,13 @@
 """Thermal attention as a labelled result: from a spec to its tree and its result folder."""
 
 import math
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from hopfieldphase.core.entmax import weights
-from hopfieldphase.data.thermal import Ensemble, thermal_summary, thermal_tree
+from hopfieldphase.data.thermal import Ensemble, thermal_tree
 from hopfieldphase.dynamics.thermal import (
     local_growth,
     thermal_attention,
@@ -18,7 +16,6 @@ from hopfieldphase.dynamics.thermal import (
 )
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.sources import make_patterns
 from hopfieldphase.runs.thermal_spec import ThermalSpec
 
@@ -72,16 +69,3 @@ def thermal(spec: ThermalSpec, *, progress: Progress | None = None) -> xr.DataTr
     }
     given = spec.model_dump(exclude_none=True, exclude={"patterns": {"path"}})
     return thermal_tree(scores, spec.betas, found, limits, normalisation, growth, given)
-
-
-def compute_thermal(
-    spec: ThermalSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Compare thermal with deterministic attention, write the result folder, return `summary.json`."""
-    start = time.perf_counter()
-    tree = thermal(spec, progress=progress)
-    return write_result(spec, path, thermal_summary(tree), time.perf_counter() - start, tree, draw)

@@ -1,15 +1,10 @@
 """The numerical validation of Appendix G.4, from a spec to its result folder."""
 
-import time
-from pathlib import Path
-from typing import Any
-
 import xarray as xr
 
-from hopfieldphase.data.validation import validation_summary, validation_tree
+from hopfieldphase.data.validation import validation_tree
 from hopfieldphase.phases.validation.appendix_g4 import support_values, two_key_values
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.validation_spec import SupportsSpec, TwoKeysSpec
 
 
@@ -32,16 +27,3 @@ def validation(spec: TwoKeysSpec | SupportsSpec, *, progress: Progress | None = 
         if progress is not None:
             progress(len(found), total)
     return validation_tree(spec.study, found, spec.model_dump(exclude_none=True))
-
-
-def compute_validation(
-    spec: TwoKeysSpec | SupportsSpec,
-    path: Path,
-    *,
-    draw: Draw[xr.DataTree] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Validate and write the result folder; return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = validation(spec, progress=progress)
-    return write_result(spec, path, validation_summary(tree), time.perf_counter() - start, tree, draw)

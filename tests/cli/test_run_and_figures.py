@@ -109,8 +109,9 @@ def test_every_study_names_what_is_there(name):
     assert load(study.spec).model_fields["study"].default == name
     assert callable(load(study.measure))
     assert callable(load(study.plot))
+    assert not study.resumed or callable(load(study.resumed))
     if name in RUNNERS:
         assert callable(load(RUNNERS[name]))
     else:
         assert isinstance(load(study.spec).headline, property)
-        assert all(callable(load(part)) for part in (study.compute, study.summary, study.lines))
+        assert all(callable(load(part)) for part in (study.summary, study.lines))

@@ -9,7 +9,7 @@ import xarray as xr
 
 from hopfieldphase.data import store
 from hopfieldphase.data.stability import stability_lines, stability_summary
-from hopfieldphase.runs import stability as runs
+from hopfieldphase.runs import studies
 from hopfieldphase.runs.stability import stability
 from hopfieldphase.runs.stability_spec import DEFAULT_STEPS, StabilitySpec
 
@@ -101,7 +101,7 @@ def test_info_and_run_know_the_study(run):
 
 def test_the_same_spec_again_is_already_done(run, monkeypatch):
     first = run("stability", *SMALL, "--out", "x", "--no-plot")
-    monkeypatch.setattr(runs, "compute_stability", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr(studies, "compute", lambda *_, **__: pytest.fail("computed again"))
     again = run("stability", *SMALL, "--out", "x", "--no-plot")
     assert (again.code, again.out) == (0, first.out)
     assert again.error_lines[0] == "already done: x holds this result (--force recomputes)"

@@ -14,8 +14,9 @@ from hopfieldphase.data.integrability import integrability_lines, integrability_
 from hopfieldphase.dynamics.integrability import running_integrals
 from hopfieldphase.plotting.integrability import plot_integrability
 from hopfieldphase.runs.folder import DATA, claim_folder
-from hopfieldphase.runs.integrability import compute_integrability, integrability
+from hopfieldphase.runs.integrability import integrability
 from hopfieldphase.runs.integrability_spec import IntegrabilitySpec
+from hopfieldphase.runs.studies import compute
 
 SMALL = {"sizes": "64:16384:x4", "draws": 60}
 
@@ -79,7 +80,7 @@ def test_words(tree):
 def test_the_folder_reads_back(tmp_path):
     spec = IntegrabilitySpec(sizes="16,32,64,128", draws=5)
     with claim_folder(tmp_path / "result"):
-        summary = compute_integrability(spec, tmp_path / "result")
+        summary = compute(spec, tmp_path / "result")
     assert integrability_summary(store.open(tmp_path / "result" / DATA)) == summary
     assert IntegrabilitySpec.from_toml(tmp_path / "result" / "spec.toml") == spec
 

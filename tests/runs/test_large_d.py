@@ -19,11 +19,12 @@ from hopfieldphase.data.large_d import large_d_lines, large_d_summary
 from hopfieldphase.data.order import order_lines, order_summary
 from hopfieldphase.phases.retrieval import margin_onset, retrieval_fold
 from hopfieldphase.runs.folder import claim_folder
-from hopfieldphase.runs.large_d import compute_large_d, large_d
+from hopfieldphase.runs.large_d import large_d
 from hopfieldphase.runs.large_d_spec import LargeDSpec
-from hopfieldphase.runs.order import compute_order, order
+from hopfieldphase.runs.order import order
 from hopfieldphase.runs.order_spec import OrderSpec
 from hopfieldphase.runs.specs import SweepSpec
+from hopfieldphase.runs.studies import compute
 
 SWEEPS = Path(__file__).parents[2] / "sweeps"
 
@@ -218,10 +219,10 @@ def test_a_deviation_is_reported(few):
 
 
 @pytest.mark.parametrize(
-    ("spec", "compute", "lines"),
-    [(SMALL, compute_large_d, large_d_lines), (FEW, compute_order, order_lines)],
+    ("spec", "lines"),
+    [(SMALL, large_d_lines), (FEW, order_lines)],
 )
-def test_the_result_folder(spec, compute, lines, tmp_path):
+def test_the_result_folder(spec, lines, tmp_path):
     drawn = []
     path = tmp_path / "result"
     with claim_folder(path):

@@ -12,8 +12,9 @@ from hopfieldphase.data.loops import loops_lines, loops_summary
 from hopfieldphase.dynamics.loops import QuarticWell
 from hopfieldphase.plotting.loops import plot_loops
 from hopfieldphase.runs.folder import DATA, claim_folder
-from hopfieldphase.runs.loops import compute_loops, loops
+from hopfieldphase.runs.loops import loops
 from hopfieldphase.runs.loops_spec import LoopsSpec
+from hopfieldphase.runs.studies import compute
 
 EXTRAPOLATED = 1e-5
 """Relative error of a coefficient extrapolated from β = 2048 and 4096: the next order is 1/β²."""
@@ -51,7 +52,7 @@ def test_the_figure_shows_the_numbers(tree):
 def test_the_folder_reads_back(tmp_path):
     spec = LoopsSpec(betas="8:64:x2")
     with claim_folder(tmp_path / "result"):
-        summary = compute_loops(spec, tmp_path / "result")
+        summary = compute(spec, tmp_path / "result")
     assert loops_summary(store.open(tmp_path / "result" / DATA)) == summary
     assert LoopsSpec.from_toml(tmp_path / "result" / "spec.toml") == spec
 

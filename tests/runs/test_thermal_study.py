@@ -21,7 +21,8 @@ from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.folder import DATA, claim_folder
 from hopfieldphase.runs.sources import make_patterns
 from hopfieldphase.runs.specs import PatternSpec
-from hopfieldphase.runs.thermal import compute_thermal, thermal
+from hopfieldphase.runs.studies import compute
+from hopfieldphase.runs.thermal import thermal
 from hopfieldphase.runs.thermal_spec import ThermalSpec
 
 SMALL = PatternSpec(generator="clustered", M=5, d=16)
@@ -109,7 +110,7 @@ def test_the_folder_reads_back(tmp_path):
     spec = ThermalSpec(alpha=2.0, betas=(1.0, 10.0), patterns=SMALL)
     calls = []
     with claim_folder(tmp_path / "result"):
-        summary = compute_thermal(spec, tmp_path / "result", progress=lambda *counts: calls.append(counts))
+        summary = compute(spec, tmp_path / "result", progress=lambda *counts: calls.append(counts))
     assert calls == [(1, 2), (2, 2)]
     tree = store.open(tmp_path / "result" / DATA)
     assert thermal_summary(tree) == summary
