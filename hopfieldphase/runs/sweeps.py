@@ -11,6 +11,7 @@ from hopfieldphase.continuation.map_sweep import sweep_map
 from hopfieldphase.continuation.sweep import Sweep, sweep
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data.build import sweep_dataset
+from hopfieldphase.kernels.attention import weights
 from hopfieldphase.model import AttentionModel, HopfieldModel
 from hopfieldphase.runs.attention_spec import describe_attention, make_attention
 from hopfieldphase.runs.parallel import Progress, run_tasks
@@ -122,9 +123,12 @@ def sweep_beta(
 def warm_up(spec: SweepSpec) -> None:
     """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
     np.empty((spec.patterns.M or 1, spec.patterns.d or 1))  # no memory for these: say so before compiling
-    if spec.attention is None:  # attention maps compile nothing
+    if spec.attention is None:
         model = HopfieldModel(np.eye(2), spec.alpha)
         sweep(model, (1.0, 2.0), solver=spec.solver, polish=spec.polish, threads=1)
+    elif spec.patterns.M is not None:
+        attention = make_attention(spec.attention.model_dump(exclude_none=True))
+        weights(attention, np.zeros(spec.patterns.M))
 
 
 def spec_model(spec: SweepSpec, realization: int) -> Model:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
+from hopfieldphase.kernels.attention import weights as compiled_weights
 from hopfieldphase.model import AttentionModel, sorted_eigenvalues
 from hopfieldphase.solvers.options import start_state
 
@@ -180,8 +181,16 @@ def find_fixed_point(
     )
 
 
+class _CompiledModel(AttentionModel):
+    """A model with float64 NumPy patterns, whose weights come from compiled routines where there are any."""
+
+    def weights(self, x: Any, beta: float) -> Any:
+        """Retrieval weights p(βz), shape (..., M)."""
+        return compiled_weights(self.attention, inverse_temperature(beta) * self.overlaps(x), threads=1)
+
+
 def numpy_model(model: AttentionModel) -> AttentionModel:
-    """The model with float64 NumPy patterns, in which all searches work.
+    """The model with float64 NumPy patterns and compiled weights, in which all searches work.
 
     Raises
     ------
@@ -193,7 +202,7 @@ def numpy_model(model: AttentionModel) -> AttentionModel:
             f"a {type(model).__name__} has no attention map of its own: use relax, or give attention= to it"
         )
     patterns = np.ascontiguousarray(model.patterns, dtype=np.float64)
-    return AttentionModel(patterns, model.attention, model.scale)
+    return _CompiledModel(patterns, model.attention, model.scale)
 
 
 def residual_tolerance(tol: float | None) -> float:
