@@ -101,7 +101,8 @@ def regression_summary(tree: xr.DataTree) -> dict[str, Any]:
         largest difference of any weight to kernel regression in any dimension; `bandwidth`, its least and
         largest value; `expected_ratio`, the median of bandwidth over that of the density; `keys_used`, least
         and largest; `rms` of the fit at the temperature, `best_rms` and where, `best_temperature`.
-        `limit_exponent`: of the distance to softmax in r, over the upper half of the powers.
+        `limit_exponent`: of the distance to softmax in r, over the upper half of the powers; None where there
+        is no distance.
         `unconverged` names kernels whose weights differ by more than 1e-12, or than rounding at small γ.
     """
     data = tree.to_dataset()
@@ -124,13 +125,16 @@ def regression_summary(tree: xr.DataTree) -> dict[str, Any]:
         )
     powers, distance = data["power"].values, data["distance"].values
     upper = slice(len(powers) // 2, None)
+    exponent = None
+    if distance[upper].min() > _ROUNDING:  # else one key holds all weight, or all share it
+        exponent = float(np.polyfit(np.log(powers[upper]), np.log(distance[upper]), 1)[0])
     return {
         "keys": tree["keys"].sizes["key"],
         "queries": data.sizes["angle"],
         "temperature": tree.attrs["temperature"],
         "dimensions": data["dimension"].values.tolist(),
         "kernels": kernels,
-        "limit_exponent": float(np.polyfit(np.log(powers[upper]), np.log(distance[upper]), 1)[0]),
+        "limit_exponent": exponent,
         "unconverged": [
             f"{one['name']}: attention and kernel regression differ by {one['identity']:.1e}"
             for one in kernels
@@ -148,14 +152,17 @@ def regression_lines(summary: Mapping[str, Any]) -> list[str]:
         "identity: largest difference of a weight to that of kernel regression, on the",
         f"circle and for random directions in d = {sizes}",
         "",
-        "kernel         alpha  identity   bandwidth h       keys used    error  at best",
+        "kernel        alpha  identity  bandwidth h             keys used  error at best",
     ]
     for one in summary["kernels"]:
         low, high = one["bandwidth"]
         least, most = one["keys_used"]
+        widths, used = f"{low:.4g} to {high:.4g}", f"{least} to {most}"
         lines.append(
-            f"{one['name']:<13} {one['alpha']:6.4f} {one['identity']:9.1e}   {low:.4f} to {high:.4f}  "
-            f"{least:>3} to {most:<4} {one['rms']:8.4f} {one['best_rms']:8.4f}"
+            f"{one['name']:<13}{one['alpha']:6.4f}{one['identity']:10.1e}  {widths:<19}{used:>14}"
+            f"{one['rms']:7.4f} {one['best_rms']:7.4f}"
         )
-    lines += ["", f"weights approach softmax like r^{summary['limit_exponent']:.3f}"]
+    exponent = summary["limit_exponent"]
+    if exponent is not None:
+        lines += ["", f"weights approach softmax like r^{exponent:.3f}"]
     return lines

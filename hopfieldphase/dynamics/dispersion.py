@@ -21,6 +21,7 @@ from hopfieldphase.kernels.attention import weights as compiled_weights
 
 Floats = NDArray[np.float64]
 
+_SMALLEST = 1e-300  # below, weights and their bound lose digits to underflow
 _GAP_TOLERANCE = 1e-14  # relative, that of the root of the mass in the gap
 
 
@@ -95,7 +96,7 @@ def spreading(attention: Attention, scores: Floats) -> Spreading:
         n, spread = len(scores), float(np.ptp(scores))
         bounds = dispersion_bounds(spread, n, factor(attention, n))
         slack = min(
-            float(p.min()) / bounds.weight_min - 1,
+            float(p.min()) / bounds.weight_min - 1 if bounds.weight_min > _SMALLEST else math.inf,
             1 - float(p.max()) / bounds.weight_max,
             (entropy - bounds.entropy_min) / bounds.entropy_max,
             1 - entropy / bounds.entropy_max,

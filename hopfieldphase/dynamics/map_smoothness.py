@@ -108,7 +108,11 @@ def entering_weight(alpha: float, distance: Floats) -> Floats:
 
 
 def entry_exponent(alpha: float, distance: float = 1e-8) -> float:
-    """Local exponent d ln p/d ln t of `entering_weight` between t = `distance` and four times it."""
+    """Local exponent d ln p/d ln t of `entering_weight` between t = `distance` and four times it.
+
+    From t = p^(α−1)/(α−1) + p/S, with S = Σ p^(2−α) of the others, it tends to `expected_exponent`, but in
+    steps of t^|1/(α−1) − 1|, which doubles do not resolve within about 0.2 of α = 2.
+    """
     near, far = entering_weight(alpha, np.array([distance, 4 * distance]))
     return math.log(far / near) / math.log(4)
 

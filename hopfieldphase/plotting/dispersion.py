@@ -26,7 +26,8 @@ _LABELS = {
     "top-k": "top-{relevant}",
 }
 
-_ZERO = 1e-9  # where exact zeros are drawn on a logarithmic axis
+_ROUNDING = 1e-15  # changes of a weight up to this are none
+_ZERO = 1e-9  # where they are drawn on a logarithmic axis
 
 
 def plot_dispersion(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
@@ -103,7 +104,7 @@ def _append(ax: Axes, added: xr.Dataset) -> None:
     for name in added["map"].values.tolist():
         colour, marker, dashes = _LOOKS[name]
         one = added.sel(map=name)
-        change = one["change"].where(one["change"] > 0, _ZERO)
+        change = one["change"].where(one["change"] > _ROUNDING, _ZERO)
         ax.plot(
             added["score"], change, color=colour, marker=marker, linestyle=dashes, markersize=2, markevery=15
         )
@@ -112,7 +113,7 @@ def _append(ax: Axes, added: xr.Dataset) -> None:
     ax.set_yscale("log")
     ax.set_ylim(_ZERO / 10, 3)
     place: dict[str, Any] = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": 7.5}
-    ax.annotate("exactly 0", (float(added["score"][0]), _ZERO), **place)
+    ax.annotate("0 to rounding", (float(added["score"][0]), _ZERO), **place)
     ax.set_xlabel(style.label(added["score"]))
     _label(ax, f"one token more, $n = {added.sizes['context']} + 1$", style.label(added["change"]))
 

@@ -87,8 +87,8 @@ def _plane(ax: Axes, tree: xr.DataTree, name: str) -> None:
     plane, boundary = (tree[part].to_dataset().sel(map=name) for part in ("plane", "boundary"))
     u, v, support = plane["u"].values, plane["v"].values, plane["support"].values
     ax.pcolormesh(u, v, support, cmap=_TINTS, vmin=1, vmax=3, rasterized=True)
-    jumps = boundary["jump"].values > JUMPS
-    for chosen, colour, size in ((~jumps, "black", 0.7), (jumps, "#D55E00", 1.6)):
+    sizes = boundary["jump"].values  # NaN beyond the last point
+    for chosen, colour, size in ((sizes <= JUMPS, "black", 0.7), (sizes > JUMPS, "#D55E00", 1.6)):
         ax.plot(
             boundary["place_u"].values[chosen],
             boundary["place_v"].values[chosen],

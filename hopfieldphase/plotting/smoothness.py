@@ -30,7 +30,7 @@ _SHOWN = {
 }
 _CURVES = 5  # entering weights drawn
 _CLASSES = ((2.0, 1.0, "$C^0$"), (1.5, 2.0, "$C^1$"), (4 / 3, 3.0, "$C^2$"))
-_STEEPEST = 5.1  # exponent of a weight that is drawn
+_STEEPEST = 3.1  # exponent of a weight that is drawn
 
 
 def plot_smoothness(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
