@@ -177,7 +177,7 @@ def _of_map(data: xr.Dataset, added: xr.Dataset) -> dict[str, Any]:
     upper = slice(data.sizes["length"] // 2, None)
     sizes = np.log(data["length"].values[upper])
     exponents = [
-        float(np.polyfit(sizes, np.log(values[upper]), 1)[0])
+        float(np.polyfit(sizes, np.log(values[upper]), 1)[0]) if np.ptp(values[upper]) else 0.0
         for values in (supports, data["expected_support"].values)
     ]
     slack, threshold = data["slack"].values, float(added["threshold"])
