@@ -23,16 +23,17 @@ CORNER = 1_000
 MAX_CORNERS = 500
 
 # All lengths are in scaled units. Both Jacobians are taken this far from the corner, and F may change between
-# by no more than STEEP times that: else it jumps.
+# by no more than STEEP times that: else it jumps. Points farther than BEFORE from it lie on their own side.
 ASIDE = 1e-6
 STEEP = 1e3
+BEFORE = 3e-6
 # A difference of Jacobians below this part of them is none, and another singular value above this part of the
 # first is one of another rank than one.
 KINK = 1e-4
 RANK_ONE = 0.1
 # Distances of the plane, and how much longer the way to the curve may be.
 PLANES = (1e-6, 1e-5, 1e-4)
-STRETCH = 30.0
+STRETCH = 1e4
 # The curve must leave the corner along its own tangent, to this cosine.
 STRAIGHT = 0.98
 
@@ -60,7 +61,7 @@ def _extended(curve: Curve, limits: Limits, steps: Steps) -> Curve:
     for _ in range(MAX_CORNERS):
         if curve.special_points[-1].kind is not CurvePointKind.SMALLEST_STEP:
             break
-        node = _beyond(curve.equations, curve.nodes[-1])
+        node = _beyond(curve)
         if node is None:
             break
         track = walk(curve.equations, [node], limits, steps)
@@ -71,9 +72,14 @@ def _extended(curve: Curve, limits: Limits, steps: Steps) -> Curve:
     return curve
 
 
-def _beyond(equations: Equations, end: Node) -> Node | None:
+def _beyond(curve: Curve) -> Node | None:
     """A point of the next piece of the curve, or None where it is no corner that ends this one."""
-    normal = _normal(equations, end)
+    equations, end = curve.equations, curve.nodes[-1]
+    # The end itself may lie on the other side by rounding: the way there is that of the last point before.
+    before = next((node for node in reversed(curve.nodes) if apart(node, end) > BEFORE), None)
+    if before is None:
+        return None
+    normal = _normal(equations, end.y, before.tangent)
     if normal is None:
         return None
     for distance in PLANES:
@@ -88,9 +94,14 @@ def _beyond(equations: Equations, end: Node) -> Node | None:
     return None
 
 
-def _normal(equations: Equations, end: Node) -> Vector | None:
-    """Unit vector across the surface of the corner, pointing out of the piece that ends."""
-    sides = [_values(equations, end.y + step * end.tangent) for step in (-ASIDE, ASIDE)]
+def apart(a: Node, b: Node) -> float:
+    """Distance of two points."""
+    return math.sqrt(float((a.y - b.y) @ (a.y - b.y)))
+
+
+def _normal(equations: Equations, y: Vector, tangent: Vector) -> Vector | None:
+    """Unit vector across the surface of a corner at y, pointing out of the piece that ends there."""
+    sides = [_values(equations, y + step * tangent) for step in (-ASIDE, ASIDE)]
     (before, inside), (after, outside) = sides
     size = float(np.abs(inside).max())
     kink = outside - inside
@@ -100,7 +111,7 @@ def _normal(equations: Equations, end: Node) -> Vector | None:
     if not (values[0] > KINK * size and (len(values) == 1 or values[1] <= RANK_ONE * values[0])):
         return None
     normal = np.asarray(rows[0], dtype=np.float64)
-    return normal if float(normal @ end.tangent) > 0 else -normal
+    return normal if float(normal @ tangent) > 0 else -normal
 
 
 def _values(equations: Equations, y: Vector) -> tuple[Vector, Matrix]:

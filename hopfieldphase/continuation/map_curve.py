@@ -19,7 +19,7 @@ from hopfieldphase.continuation.arclength import continue_curve
 from hopfieldphase.continuation.corrector import Arc
 from hopfieldphase.continuation.curve import Curve, CurvePoint, CurvePointKind
 from hopfieldphase.continuation.equations import Matrix, Problem, Vector
-from hopfieldphase.continuation.map_corners import CORNER, across_corners
+from hopfieldphase.continuation.map_corners import BEFORE, CORNER, across_corners, apart
 from hopfieldphase.continuation.stepping import Steps, limits_of
 from hopfieldphase.model import sorted_eigenvalues
 
@@ -241,17 +241,20 @@ class MapCurve:
             parameter=point.parameter,
             state=point.state,
             eigenvalue=nearest,
-            unstable_before=self._unstable_beside(row, -1),
-            unstable_after=self._unstable_beside(row, 1),
+            unstable_before=self._unstable_beside(row, -1, kind is MapPointKind.CORNER),
+            unstable_after=self._unstable_beside(row, 1, kind is MapPointKind.CORNER),
             bracket=point.bracket,
             precision=point.precision,
         )
 
-    def _unstable_beside(self, row: int, side: int) -> int:
+    def _unstable_beside(self, row: int, side: int, corner: bool) -> int:
         """Number of eigenvalues outside the unit circle close beside a point, on one side of it."""
         nodes, equations = self.curve.nodes, self.curve.equations
-        if not 0 <= row + side < len(nodes):
+        rows = range(row + side, len(nodes) if side > 0 else -1, side)
+        if not rows:
             return int(self.unstable[row])
+        if corner:  # next to a corner points may lie on either side of it, by rounding
+            return int(self.unstable[next((r for r in rows if apart(nodes[r], nodes[row]) > BEFORE), row)])
         first = min(row, row + side)
         arc = Arc(nodes[first], nodes[first + 1])
         y = arc.point(BESIDE if side > 0 else 1.0 - BESIDE)

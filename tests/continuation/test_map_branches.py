@@ -241,28 +241,24 @@ def test_corners_are_where_the_exact_branches_have_their_events():
     assert jumps >= 3
 
 
-def test_a_corner_that_turns_a_branch_back_ends_its_stability():
-    model = HopfieldModel(hp.patterns.clustered(30, 16, seed=1), attention=Normmax(2.0))
-    found = map_branches(model, 100.0, (20.0, 160.0), top=4)
-    corners = [p for b in found for p in b.special_points if p.kind is Kind.CORNER]
-    assert any({p.unstable_before, p.unstable_after} == {0, 1} for p in corners)
-    for curve in found:
-        for x, beta in zip(curve.state, curve.parameter, strict=True):
-            assert model.gradient_residual(x, beta) < ROUNDING
-        assert {end.kind for end in curve.ends} == {Kind.RANGE}
-    # Where a branch ends its stability there, a sweep down the branch jumps between the two grid points.
-    betas = np.linspace(20.0, 160.0, 141)
-    down = sweep_map(model, betas)
+def test_sweeps_jump_where_corners_end_the_stability():
+    model = HopfieldModel(hp.patterns.clustered(12, 8, clusters=2, seed=2), attention=Normmax(2.0))
+    betas = np.arange(20.0, 80.0)
+    down = sweep_map(model, betas, keep_states=True)
+    assert down.state is not None
     places = np.flatnonzero(down.jumped[1])
-    assert places.size
-    stable = [
-        p.parameter
-        for b in map_branches(model, 160.0, (20.0, 160.0))
-        for p in b.special_points
-        if 0 in (p.unstable_before, p.unstable_after)
-    ]
-    for place in places[-1:]:
-        assert any(betas[place] - CORNER <= beta <= betas[place + 1] + CORNER for beta in stable)
+    assert places.size == 4
+    kinds = set()
+    for place in places:
+        low, high = betas[place], betas[place + 1]
+        curve = follow_map(model, down.state[1, place + 1], high, (low, high))
+        assert curve.parameter.min() > low
+        turn = min(curve.special_points, key=lambda point: point.parameter)
+        assert {turn.unstable_before, turn.unstable_after} == {0, 1}
+        kinds.add(turn.kind)
+        for x, beta in zip(curve.state, curve.parameter, strict=True):
+            assert model.gradient_residual(x, beta) < FOLD
+    assert kinds == {Kind.CORNER}
 
 
 def test_every_point_of_a_branch_is_a_fixed_point():
