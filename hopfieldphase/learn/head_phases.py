@@ -86,7 +86,7 @@ class HeadPhases:
         Lowest β at which a followed branch of minima begins beside another: the first spinodal found. An
         upper bound of where the first one is, as `top` branches are followed; inf where none begins.
     coexistence : float
-        Lowest β of equal free energies of two followed minima; inf where there is none.
+        Lowest β at which the free energies of two followed minima cross; inf where none do.
     instability : float
         Where the state of low β loses stability; inf where it goes on to the end of the range.
     equidistant : float
@@ -195,8 +195,9 @@ def head_phases(keys: Array, queries: Array, alpha: float, top: int | None = 5) 
     onsets = closed_forms.onset_of_separation(closed_forms.pattern_separation(keys), alpha) * d
     stored = onsets[np.isfinite(onsets)]
     storage = float(stored.min()) if stored.size else math.inf
-    table = critical_points(model, top=top)
+    table = critical_points(model, betas=_range(model), top=top)
     begins = [point.beta for point in table.ends if point.rising is False]
+    crossings = [point.beta for point in table.coexistence if point.interval is None]
     second = min(begins, default=math.inf)
     onset = storage if alpha > 1 else second
     starts = model.scale * own_attention(keys, queries) @ keys
@@ -206,7 +207,7 @@ def head_phases(keys: Array, queries: Array, alpha: float, top: int | None = 5) 
         storage=storage,
         storage_all=float(stored.max()) if stored.size else math.inf,
         second_minimum=second,
-        coexistence=min((point.beta for point in table.coexistence), default=math.inf),
+        coexistence=min(crossings, default=math.inf),
         instability=math.inf if table.mean is None else table.mean.beta,
         equidistant=closed_forms.potts_spinodal(model.M, alpha) / key_coupling(keys)
         if alpha <= 2
@@ -224,6 +225,24 @@ def head_phases(keys: Array, queries: Array, alpha: float, top: int | None = 5) 
 def key_coupling(keys: Array) -> float:
     """β s² (mean |k|² − mean k·k′) at β = 1: the variance of the keys, M/(M − 1) Σ_i var k_i/d."""
     return float(keys.var(axis=0, ddof=1).sum()) / keys.shape[1]
+
+
+def single_minimum_below(keys: Array, alpha: float) -> float:
+    """α/(s² λ_max(P K Kᵀ P)): below this β the free energy is convex, and has one minimum only, α ≤ 2.
+
+    There w_μ = p_μ^{2−α}/α ≤ 1/α bounds the response of the weights, J ≼ diag(w), so that
+    β s² λ_max(Kᵀ J K) < 1 and ∇²Γ is positive everywhere (arXiv:2610.17347, Eq. (3.5) for Γ).
+    """
+    centred = keys - keys.mean(axis=0)
+    return alpha * keys.shape[1] / float(np.linalg.norm(centred, 2) ** 2)
+
+
+def _range(model: HopfieldModel) -> tuple[float, float] | None:
+    """Where branches are followed: for α < 2 from below all second minima; else the range of its own."""
+    if model.alpha >= 2:
+        return None
+    suggested = closed_forms.suggest_beta_range(model.patterns, model.alpha)
+    return min(suggested.low, single_minimum_below(model.patterns, model.alpha)), suggested.high
 
 
 def _reached(model: HopfieldModel, starts: Array, beta: float) -> tuple[int, float, int]:

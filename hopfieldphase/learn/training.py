@@ -1,0 +1,194 @@
+"""Training of the Transformers of Appendix G, with checkpoints from which a killed run goes on."""
+
+import pickle
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from hopfieldphase import __version__
+from hopfieldphase.core.domain import inverse_temperature, tsallis_index
+from hopfieldphase.core.errors import InputError
+from hopfieldphase.data.files import replacing
+from hopfieldphase.learn.retrieval_data import RetrievalData, Task
+from hopfieldphase.learn.transformer import CrossAttentionTransformer
+
+SAVE_EVERY = 20.0  # seconds between two checkpoints
+
+
+@dataclass(frozen=True)
+class Training:
+    """Everything that determines a trained model.
+
+    Step n takes the memory load ``loads[n % len(loads)]`` and the query noise ``noises[n % len(noises)]``.
+
+    Parameters
+    ----------
+    task : {"selective", "uniform"}
+        See `RetrievalData`.
+    alpha, beta : float
+        Tsallis index and inverse temperature of the attention.
+    seed : int
+        Of the initial weights and the data; models of one seed and task see the same examples.
+    steps, batch_size : int
+        Optimizer steps, and examples per step.
+    learning_rate, weight_decay : float
+        Of AdamW.
+    loads : tuple of int
+        Numbers of memories M.
+    noises : tuple of float
+        Levels σ_Q.
+
+    Notes
+    -----
+    The defaults are those of Appendix G.2 of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
+    """
+
+    task: Task
+    alpha: float
+    beta: float = 1.0
+    seed: int = 0
+    steps: int = 2500
+    batch_size: int = 64
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-4
+    loads: tuple[int, ...] = (8, 16, 32, 64)
+    noises: tuple[float, ...] = (0.05, 0.10, 0.15)
+
+    def __post_init__(self) -> None:
+        tsallis_index(self.alpha)
+        inverse_temperature(self.beta)
+        if self.steps < 1 or self.batch_size < 1:
+            raise InputError(f"steps = {self.steps}, batch_size = {self.batch_size}: give at least 1 of each")
+        for M in self.loads:
+            self.data.relevant_count(M)
+
+    @property
+    def data(self) -> RetrievalData:
+        """The examples."""
+        return RetrievalData(self.task, self.seed)
+
+    def untrained(self) -> CrossAttentionTransformer:
+        """The model before the first step."""
+        return CrossAttentionTransformer(self.alpha, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model and the loss of every step, shape (steps,)."""
+
+    training: Training
+    model: CrossAttentionTransformer
+    losses: np.ndarray
+
+
+def train(
+    training: Training,
+    checkpoint: Path | None = None,
+    *,
+    progress: Callable[[int, int], object] | None = None,
+    save_every: float = SAVE_EVERY,
+) -> Trained:
+    r"""Minimize :math:`\frac1B \sum_b |\hat y^{(b)} - y^{(b)}|^2` with AdamW.
+
+    Parameters
+    ----------
+    training : Training
+    checkpoint : Path, optional
+        A file for the state of the run. What it holds of the same training is gone on with; on one machine
+        with one number of threads the result is then the same to the last bit. What it holds of another
+        training, or of another version of this package or of PyTorch, is replaced.
+    progress : callable, optional
+        Called as ``progress(steps done, steps)``.
+    save_every : float
+        Seconds between two savings, beside the one at the end: what an interruption may cost.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    OutputError
+        If the checkpoint cannot be written.
+    """
+    model, data = training.untrained(), training.data
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
+    )
+    losses = np.empty(training.steps)
+    done = 0 if checkpoint is None else _restore(checkpoint, training, model, optimizer, losses)
+    saved_at = time.monotonic()
+    while done < training.steps:
+        losses[done] = _step(done, training, model, optimizer, data)
+        done += 1
+        if checkpoint is not None and (done == training.steps or time.monotonic() - saved_at >= save_every):
+            _save(checkpoint, training, model, optimizer, losses[:done])
+            saved_at = time.monotonic()
+        if progress is not None:
+            progress(done, training.steps)
+    return Trained(training, model, losses)
+
+
+def _step(
+    number: int,
+    training: Training,
+    model: CrossAttentionTransformer,
+    optimizer: torch.optim.Optimizer,
+    data: RetrievalData,
+) -> float:
+    M = training.loads[number % len(training.loads)]
+    noise = training.noises[number % len(training.noises)]
+    batch = data.training_batch(number, training.batch_size, M, noise)
+    output, _ = model(batch.query, batch.keys, batch.values, training.beta)
+    loss = (output - batch.target).square().sum(-1).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def _made_by(training: Training) -> dict[str, Any]:
+    return asdict(training) | {"hopfieldphase": __version__, "torch": torch.__version__}
+
+
+def _save(
+    path: Path,
+    training: Training,
+    model: CrossAttentionTransformer,
+    optimizer: torch.optim.Optimizer,
+    losses: np.ndarray,
+) -> None:
+    state = {
+        "made_by": _made_by(training),
+        "losses": torch.from_numpy(losses.copy()),
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+    }
+    with replacing(path) as partial:
+        torch.save(state, partial)
+
+
+def _restore(
+    path: Path,
+    training: Training,
+    model: CrossAttentionTransformer,
+    optimizer: torch.optim.Optimizer,
+    losses: np.ndarray,
+) -> int:
+    """Steps that a checkpoint of this training has; 0 where there is none."""
+    try:
+        state = torch.load(path, weights_only=True)
+        if state["made_by"] != _made_by(training):
+            return 0
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+    except (OSError, RuntimeError, EOFError, KeyError, TypeError, ValueError, pickle.UnpicklingError):
+        return 0  # none, or damaged: trained anew
+    done = len(state["losses"])
+    losses[:done] = state["losses"].numpy()
+    return done
