@@ -4,8 +4,6 @@ Weights of three scores depend on two differences. The plane of scores with sum 
 :math:`u = (z_1 - z_2)/\sqrt 2` and :math:`v = (z_1 + z_2 - 2 z_3)/\sqrt 6`.
 """
 
-import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -114,39 +112,3 @@ def plane_map(attention: Attention, axis: Floats) -> PlaneMap:
     return PlaneMap(
         weights, np.sqrt(sum(squares)), plane_coordinates(0.5 * (low + high)), jump.max(axis=-1, initial=0.0)
     )
-
-
-def entmax_lines(alpha: float, points: int = 200) -> Sequence[Floats]:
-    """Boundaries of the supports of α-entmax on three scores in closed form, 1 < α ≤ 2.
-
-    Parameters
-    ----------
-    alpha : float
-    points : int
-        Points of each line.
-
-    Returns
-    -------
-    sequence of ndarray, shape (points, 2)
-        For the order z₁ ≥ z₂ ≥ z₃, places (u, v) where the third weight vanishes (the other two being q and
-        1 − q), and where the second does, up to a distance of 10/(α − 1).
-
-    Notes
-    -----
-    With both weights positive, q^(α−1) − (1 − q)^(α−1) = (α−1)(z₁ − z₂), and the third score is at the
-    threshold: (α−1)(z₁ − z₃) = q^(α−1). A single weight needs z₁ − z₂ ≥ 1/(α−1).
-    """
-    q = np.linspace(0.5, 1.0, points)
-    first, second = q ** (alpha - 1) / (alpha - 1), (1 - q) ** (alpha - 1) / (alpha - 1)
-    third = plane_coordinates(np.stack([first, second, np.zeros(points)], axis=-1))
-    depth = np.linspace(1.0, 11.0, points) / (alpha - 1)
-    single = np.stack([np.zeros(points), np.full(points, -1 / (alpha - 1)), -depth], axis=-1)
-    return third, plane_coordinates(single)
-
-
-def top_k_jump(top: float) -> float:
-    """Weight that changes hands where the scores at the cut are tied, for k = 2 of three: 1/(1 + e^t).
-
-    `top` is the lead t ≥ 0 of the largest score over the tied two.
-    """
-    return 1 / (1 + math.exp(top))

@@ -9,13 +9,11 @@ from numpy.testing import assert_allclose
 from hopfieldphase.core.attention import ConstrainedSparsemax, Entmax, TopK, TopP
 from hopfieldphase.dynamics.map_boundaries import piece, refine_boundaries
 from hopfieldphase.dynamics.simplex_maps import (
-    entmax_lines,
     pair_curve,
     plane_coordinates,
     plane_map,
     plane_scores,
     shown_maps,
-    top_k_jump,
 )
 
 AXIS = np.linspace(-2.5, 2.5, 61)
@@ -24,6 +22,19 @@ BISECTED = 1e-12
 
 def sorted_scores(boundary):
     return -np.sort(-plane_scores(boundary[:, 0], boundary[:, 1]), axis=1)
+
+
+def entmax_lines(alpha, points):
+    """Places where the third weight vanishes, then where the second does, for z₁ ≥ z₂ ≥ z₃.
+
+    (α−1)(z₁ − z₃) = q^(α−1) with the weights q, 1 − q; and z₁ − z₂ = 1/(α−1) with any lower z₃.
+    """
+    q = np.linspace(0.5, 1.0, points)
+    first, second = q ** (alpha - 1) / (alpha - 1), (1 - q) ** (alpha - 1) / (alpha - 1)
+    third = plane_coordinates(np.stack([first, second, np.zeros(points)], axis=-1))
+    depth = np.linspace(1.0, 11.0, points) / (alpha - 1)
+    single = np.stack([np.zeros(points), np.full(points, -1 / (alpha - 1)), -depth], axis=-1)
+    return third, plane_coordinates(single)
 
 
 def test_coordinates_of_the_plane():
@@ -62,7 +73,7 @@ def test_the_jump_of_top_k():
     found = plane_map(TopK(2), AXIS)
     first, second, third = sorted_scores(found.boundary).T
     assert_allclose(second, third, atol=BISECTED)
-    assert_allclose(found.jump, [top_k_jump(lead) for lead in first - second], rtol=1e-9)
+    assert_allclose(found.jump, [1 / (1 + math.exp(lead)) for lead in first - second], rtol=1e-9)
     assert found.jump.max() <= 0.5
 
 
