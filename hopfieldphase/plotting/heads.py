@@ -6,16 +6,21 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.image import AxesImage
-from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from hopfieldphase.data.heads import At
 from hopfieldphase.plotting import style
 
 _COLUMNS = 3
 _MOST_TICKS = 12
-_WIDE = 30.0  # colour bars over a smaller factor have ticks at 2 and 5 too
-_WIDEST = 100.0  # the colours of a ratio reach over four decades at most
+_LEAST, _WIDEST = 0.7, 1e3  # least logarithm and largest factor of the colours of 1/β₂ to either side
+
+
+_CAPTION = (
+    "head\n"
+    r"$\beta_2$: lowest $\beta$ with a second minimum (hatched: none found); dot: $\beta_2 < \sqrt{d}$; "
+    "minima: those that the queries reach"
+)
 
 
 def plot_heads(tree: xr.DataTree, axes: Sequence[Sequence[Axes]] | None = None) -> np.ndarray:
@@ -46,46 +51,37 @@ def plot_heads(tree: xr.DataTree, axes: Sequence[Sequence[Axes]] | None = None) 
         figure = style.new_figure(style.DOUBLE, 0.35 + 1.4 * rows)
         drawn = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False)
         _draw(tree, drawn)
-        figure.supxlabel("head", fontsize="medium")
-        figure.supylabel("layer", fontsize="medium")
+        figure.supxlabel(_CAPTION, fontsize="small")
+        figure.supylabel("layer", fontsize="small")
         return drawn
 
 
 def _draw(tree: xr.DataTree, axes: np.ndarray) -> None:
     root, phases = tree.to_dataset(), tree["phases"].to_dataset()
     M = root.sizes["position"]
+    steepest = float(np.abs(root["cosine"]).max())
     first = axes[0]
     _map(first[0], root["key_norm"], "mean key norm", Normalize())
-    _map(first[1], root["cosine"], "mean cosine of keys", Normalize(-1, 1), "RdBu_r")
+    _map(first[1], root["cosine"], "mean cosine of keys", Normalize(-steepest, steepest), "RdBu_r")
     _map(
         first[2], root["attention_ipr"], rf"attention $\langle 1/\Sigma p^2\rangle$, $M = {M}$", LogNorm(1, M)
     )
-    for row, alpha in zip(axes[1:], phases["alpha"].values.tolist(), strict=True):
-        part = phases.sel(alpha=alpha)
-        name = rf"$\alpha = {alpha:g}$: "
-        _ratio(row[0], part, name + r"$1/\beta_2$", float(np.sqrt(tree.attrs["head_dimension"])))
-        for ax, at, text in ((row[1], At.STATE, r"$\beta = 1$"), (row[2], At.KEY, r"$\beta = \sqrt{d}$")):
-            states = part["states"].sel(at=str(at))
-            _map(ax, states.where(states > 0), f"{name}minima at {text}", LogNorm(1, M))
-    for ax in axes.ravel():
-        for axis, dim in ((ax.xaxis, "head"), (ax.yaxis, "layer")):
-            axis.set_major_locator(MaxNLocator(_MOST_TICKS, integer=True))
-            n = root.sizes[dim]
-            if n <= _MOST_TICKS:
-                axis.set_ticks(range(n), [str(value) for value in root[dim].values])
-        ax.tick_params(labelsize="x-small", length=2)
-
-
-def _ratio(ax: Axes, part: xr.Dataset, title: str, raw: float) -> None:
-    ratio = (1 / part["second_minimum"]).where(np.isfinite(part["second_minimum"]))
+    ratio = (1 / phases["second_minimum"]).where(np.isfinite(phases["second_minimum"]))
     known = ratio.values[np.isfinite(ratio.values)]
-    spread = float(np.clip(np.exp(np.abs(np.log(known)).max()), 2, _WIDEST)) if known.size else 2.0
-    _map(ax, ratio, title, LogNorm(1 / spread, spread), "RdBu_r")
-    layers, heads = np.nonzero(ratio.values * raw > 1)
-    ax.plot(heads, layers, ".", color="black", markersize=2, linestyle="none")
+    spread = min(float(np.exp(np.abs(np.log(known)).max(initial=_LEAST))), _WIDEST)
+    raw = float(np.sqrt(tree.attrs["head_dimension"]))
+    for row, alpha in zip(axes[1:], phases["alpha"].values.tolist(), strict=True):
+        name = rf"$\alpha = {alpha:g}$: "
+        here = ratio.sel(alpha=alpha)
+        _map(row[0], here, name + r"$1/\beta_2$", LogNorm(1 / spread, spread), "RdBu_r")
+        layers, heads = np.nonzero(here.transpose("layer", "head").values * raw > 1)
+        row[0].plot(heads, layers, ".", color="black", markersize=2, linestyle="none")
+        for ax, at, text in ((row[1], At.STATE, r"$\beta = 1$"), (row[2], At.KEY, r"$\beta = \sqrt{d}$")):
+            states = phases["states"].sel(alpha=alpha, at=str(at))
+            _map(ax, states.where(states > 0), f"{name}minima at {text}", LogNorm(1, M))
 
 
-def _map(ax: Axes, values: xr.DataArray, title: str, norm: Normalize, colours: str = "viridis") -> AxesImage:
+def _map(ax: Axes, values: xr.DataArray, title: str, norm: Normalize, colours: str = "viridis") -> None:
     """One heat map with its colour bar; what has no value is hatched grey."""
     ax.set_facecolor("0.9")
     ax.patch.set_hatch("/////")
@@ -93,12 +89,15 @@ def _map(ax: Axes, values: xr.DataArray, title: str, norm: Normalize, colours: s
     shown = np.ma.masked_invalid(values.transpose("layer", "head").values.astype(float))
     image = ax.imshow(shown, cmap=colours, norm=norm, aspect="auto", origin="lower", interpolation="nearest")
     bar = style.figure_of(ax).colorbar(image, ax=ax, pad=0.02, fraction=0.08)
-    lowest, highest = image.get_clim()
     if isinstance(norm, LogNorm):
-        bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if highest <= _WIDE * lowest else (1,)))
-        bar.ax.yaxis.set_major_formatter(LogFormatterSciNotation(labelOnlyBase=False))
+        bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         bar.ax.yaxis.set_minor_locator(NullLocator())
-        bar.ax.yaxis.set_minor_formatter(NullFormatter())
     bar.ax.tick_params(labelsize="x-small", length=2)
     ax.set_title(title, loc="left", fontsize="small")
-    return image
+    for axis, dim in ((ax.xaxis, "head"), (ax.yaxis, "layer")):
+        numbers = values[dim].values.tolist()
+        step = -(-len(numbers) // _MOST_TICKS)
+        axis.set_ticks(range(0, len(numbers), step), [str(number) for number in numbers[::step]])
+        axis.set_minor_locator(NullLocator())
+    ax.tick_params(labelsize="x-small", length=2)
