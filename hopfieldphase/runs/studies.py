@@ -78,6 +78,7 @@ STUDIES: dict[str, Study] = {
         resumed="runs.tail_sensitivity:compute_tail_sensitivity",
     ),
     "integrability": Study("integrability", "runs.integrability_spec:IntegrabilitySpec"),
+    "kernel-collapse": Study("kernel_collapse", "runs.kernel_collapse_spec:KernelCollapseSpec"),
     "simplex-maps": Study("simplex_maps", "runs.simplex_maps_spec:SimplexMapsSpec"),
     "dispersion": Study("dispersion", "runs.dispersion_spec:DispersionSpec"),
     "regression": Study("regression", "runs.regression_spec:RegressionSpec"),
