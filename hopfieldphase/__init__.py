@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hopfieldphase.continuation.branch import Branch, Piece, SpecialPoint
     from hopfieldphase.continuation.branches import BranchSet, follow
     from hopfieldphase.continuation.equations import Problem
+    from hopfieldphase.continuation.map_branches import follow_map, map_branches
+    from hopfieldphase.continuation.map_curve import MapCurve, MapProblem, continue_map
     from hopfieldphase.core import closed_forms, ensembles
     from hopfieldphase.core.errors import HopfieldPhaseError, InputError
     from hopfieldphase.core.status import Status
@@ -29,10 +31,11 @@ if TYPE_CHECKING:
     from hopfieldphase.kernels import attention
     from hopfieldphase.kernels.distances import energy_distance
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
-    from hopfieldphase.model import HopfieldModel
+    from hopfieldphase.model import AttentionModel, HopfieldModel
     from hopfieldphase.phases.barriers import Barrier, barrier
     from hopfieldphase.phases.coexistence import coexistence, equilibrium
     from hopfieldphase.phases.load_coexistence import coexistence_kappa
+    from hopfieldphase.phases.map_coexistence import map_coexistence
     from hopfieldphase.phases.spinodals import spinodals
     from hopfieldphase.runs.branches import branches
     from hopfieldphase.runs.kappa import sweep_kappa, sweep_kappa_tree
@@ -41,19 +44,24 @@ if TYPE_CHECKING:
     from hopfieldphase.runs.specs import SweepSpec
     from hopfieldphase.runs.studies import study
     from hopfieldphase.runs.sweeps import sweep_beta
+    from hopfieldphase.solvers.fixed_points import FixedPoint, find_fixed_point
     from hopfieldphase.solvers.relaxation import Solution, relax
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AttentionModel",
     "Barrier",
     "Branch",
     "BranchSet",
     "DeformedEnsemble",
+    "FixedPoint",
     "HopfieldModel",
     "HopfieldPhaseError",
     "InputError",
     "KappaSpec",
+    "MapCurve",
+    "MapProblem",
     "Piece",
     "Problem",
     "Samples",
@@ -70,14 +78,19 @@ __all__ = [
     "coexistence_kappa",
     "conjugate",
     "continue_curve",
+    "continue_map",
     "energy_distance",
     "ensembles",
     "entmax",
     "equilibrium",
     "escape_times",
+    "find_fixed_point",
     "follow",
+    "follow_map",
     "joint_gibbs",
     "kramers_time",
+    "map_branches",
+    "map_coexistence",
     "open",
     "patterns",
     "relax",
@@ -94,14 +107,18 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AttentionModel": "hopfieldphase.model",
     "Barrier": "hopfieldphase.phases.barriers",
     "Branch": "hopfieldphase.continuation.branch",
     "BranchSet": "hopfieldphase.continuation.branches",
     "DeformedEnsemble": "hopfieldphase.dynamics.deformed",
+    "FixedPoint": "hopfieldphase.solvers.fixed_points",
     "HopfieldModel": "hopfieldphase.model",
     "HopfieldPhaseError": "hopfieldphase.core.errors",
     "InputError": "hopfieldphase.core.errors",
     "KappaSpec": "hopfieldphase.runs.kappa_spec",
+    "MapCurve": "hopfieldphase.continuation.map_curve",
+    "MapProblem": "hopfieldphase.continuation.map_curve",
     "Piece": "hopfieldphase.continuation.branch",
     "Problem": "hopfieldphase.continuation.equations",
     "Samples": "hopfieldphase.dynamics.sampling",
@@ -116,13 +133,18 @@ _HOMES = {
     "coexistence_kappa": "hopfieldphase.phases.load_coexistence",
     "conjugate": "hopfieldphase.kernels.maps",
     "continue_curve": "hopfieldphase.continuation.arclength",
+    "continue_map": "hopfieldphase.continuation.map_curve",
     "energy_distance": "hopfieldphase.kernels.distances",
     "entmax": "hopfieldphase.kernels.maps",
     "equilibrium": "hopfieldphase.phases.coexistence",
     "escape_times": "hopfieldphase.dynamics.escape",
+    "find_fixed_point": "hopfieldphase.solvers.fixed_points",
     "follow": "hopfieldphase.continuation.branches",
+    "follow_map": "hopfieldphase.continuation.map_branches",
     "joint_gibbs": "hopfieldphase.dynamics.joint",
     "kramers_time": "hopfieldphase.dynamics.escape",
+    "map_branches": "hopfieldphase.continuation.map_branches",
+    "map_coexistence": "hopfieldphase.phases.map_coexistence",
     "open": "hopfieldphase.data.branches",
     "relax": "hopfieldphase.solvers.relaxation",
     "sample": "hopfieldphase.dynamics.sampling",
