@@ -160,6 +160,7 @@ def test_help_lists_every_option_in_its_group(run):
     assert found == {
         "Sweep": {"--alpha", "--betas", "--realizations", "--start-up", "--start-down", "--solver", "--tol",
                   "--device"},
+        "Attention": {"--attention", "--k", "--p", "--gamma", "--budget", "--caps"},
         "Patterns": {"--patterns", "--generator", "--M", "--d", "--seed", "--clusters", "--delta", "--noise",
                      "--cosine", "--epsilon", "--degrees-of-freedom"},
         "Output": {"--out", "--force", "--no-plot", "--states", "--json", "--quiet", "--no-color", "--debug"},
