@@ -1,7 +1,7 @@
 """Training of the Transformers of Appendix G, with checkpoints from which a killed run goes on."""
 
-import pickle
 import time
+import zipfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -153,7 +153,7 @@ def _step(
 
 
 def _made_by(training: Training) -> dict[str, Any]:
-    return asdict(training) | {"hopfieldphase": __version__, "torch": torch.__version__}
+    return asdict(training) | {"hopfieldphase": __version__, "torch": str(torch.__version__)}
 
 
 def _save(
@@ -181,14 +181,13 @@ def _restore(
     losses: np.ndarray,
 ) -> int:
     """Steps that a checkpoint of this training has; 0 where there is none."""
-    try:
-        state = torch.load(path, weights_only=True)
-        if state["made_by"] != _made_by(training):
-            return 0
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-    except (OSError, RuntimeError, EOFError, KeyError, TypeError, ValueError, pickle.UnpicklingError):
-        return 0  # none, or damaged: trained anew
+    if not zipfile.is_zipfile(path):
+        return 0  # none, or torn
+    state = torch.load(path, weights_only=True)
+    if state["made_by"] != _made_by(training):
+        return 0
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
     done = len(state["losses"])
     losses[:done] = state["losses"].numpy()
     return done
