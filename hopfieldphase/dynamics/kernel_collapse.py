@@ -23,7 +23,7 @@ from hopfieldphase.core.status import Status
 from hopfieldphase.kernels.attention import weights
 from hopfieldphase.kernels.products import row_products
 from hopfieldphase.model import AttentionModel
-from hopfieldphase.solvers.fixed_points import residual_tolerance, settle
+from hopfieldphase.solvers.fixed_points import MAX_STEPS, residual_tolerance, settle
 
 Floats = NDArray[np.float64]
 
@@ -191,7 +191,7 @@ def follow(attention: Attention, keys: KeySet, bs: Floats) -> Ends:
                 break
     model = AttentionModel(patterns, attention, 1.0)
     for i, beta, state in zip(moving.tolist(), b.tolist(), x, strict=True):
-        found = settle(model, state, beta, residual_tolerance(None), UPDATES)
+        found = settle(model, state, beta, residual_tolerance(None), MAX_STEPS)
         settled[i] = found.status is Status.CONVERGED
         p[i] = model.weights(found.x, beta)
     return Ends(p.reshape(len(bs), count, -1), settled.reshape(len(bs), count))
