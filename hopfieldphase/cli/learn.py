@@ -2,11 +2,14 @@
 
 import typer
 
-from hopfieldphase.cli import learn_heads, options
+from hopfieldphase.cli import learn_capacity, learn_heads, options
 
 app = typer.Typer(
     help="Look into trained attention (extra `learn`).", cls=options.Group, rich_markup_mode=None
 )
 app.command("heads", cls=options.Command, short_help="Find the phases of the heads of a checkpoint.")(
     learn_heads.heads
+)
+app.command("capacity", cls=options.Command, short_help="Train Transformers and load them with memories.")(
+    learn_capacity.capacity
 )
