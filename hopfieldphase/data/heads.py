@@ -133,7 +133,8 @@ def heads_summary(tree: xr.DataTree) -> dict[str, Any]:
     Returns
     -------
     dict
-        `model`, `tokens`, `head_dimension`, `heads` (how many); `layers`, one entry for each with its `layer`
+        `model`, `tokens`, `head_dimension`, `heads` (how many), `duplicates` (keys of any head that equal
+        another one of it); `layers`, one entry for each with its `layer`
         and the medians over its heads of every one of `STATISTICS`; `phases`, one entry for each (`alpha`,
         `layer`) with the medians of `PHASES` (None where infinite) and of the minima reached, by
         `data.heads.At`; `alphas`, one for each `alpha` with the number of heads in which several minima exist
@@ -179,6 +180,7 @@ def heads_summary(tree: xr.DataTree) -> dict[str, Any]:
         "tokens": root.sizes["position"],
         "head_dimension": d,
         "heads": root.sizes["layer"] * root.sizes["head"],
+        "duplicates": int(root["duplicates"].sum()),
         "layers": layers,
         "phases": entries,
         "alphas": totals,
@@ -190,7 +192,8 @@ def heads_lines(summary: Mapping[str, Any]) -> list[str]:
     """The summary in words, in lines of at most 80 columns."""
     M, d, heads = summary["tokens"], summary["head_dimension"], summary["heads"]
     lines = [
-        f"{heads} heads, {M} tokens, d {d}; medians over the heads of a layer",
+        f"{heads} heads, {M} tokens, d {d}, {summary['duplicates']} keys that equal another of their head",
+        "medians over the heads of a layer:",
         "layer  |k|    |q|    cosine  of repeats  storable  K        attention IPR",
     ]
     for row in summary["layers"]:
@@ -203,8 +206,8 @@ def heads_lines(summary: Mapping[str, Any]) -> list[str]:
         alpha = total["alpha"]
         lines += [
             "",
-            f"alpha {alpha:g}: several minima below beta 1 in {total['several_at_1']} heads, "
-            f"below sqrt(d) = {math.sqrt(d):.4g} in {total['several_at_sqrt_d']}",
+            f"alpha {alpha:g}: a second minimum begins below beta 1 in {total['several_at_1']} heads,",
+            f"       below sqrt(d) = {math.sqrt(d):.4g} in {total['several_at_sqrt_d']}",
             "       beta of                                     minima reached at",
             "layer  storage  2nd min  coexist  equidist  minima  1      sqrt(d)  1.01 onset",
         ]
