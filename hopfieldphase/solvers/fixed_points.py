@@ -27,8 +27,9 @@ Matrix = NDArray[np.float64]
 MAX_STEPS = 10_000
 
 # All lengths below are in units of the state scale s·max|ξ|, or of |x| where that is larger.
-# Newton's method may begin with a step of this length; each further one must be shorter by SHRINK, and one
-# that is not shorter by FAST asks for a new Jacobian.
+# Newton's method may begin with a step of this length, in units of s·median|ξ| (or |x|): the longest of
+# heavy-tailed patterns says nothing about how close basins lie. Each further step must be shorter by SHRINK,
+# and one that is not shorter by FAST asks for a new Jacobian.
 REACH = 0.1
 SHRINK = 0.5
 FAST = 0.1
@@ -283,7 +284,9 @@ def polish(
         The fixed point to rounding, its relative residual, and the number of steps; None where the steps do
         not shrink from the first one on.
     """
-    last, fresh = REACH / SHRINK, False
+    typical = model.scale * float(np.median(model.pattern_norms))
+    reach = REACH * max(float(np.linalg.norm(x)), typical) / _length(model, x)
+    last, fresh = reach / SHRINK, False
     for n in range(MAX_NEWTON):
         length = _length(model, x)
         difference = model.retrieve(x, beta) - x
