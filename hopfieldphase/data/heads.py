@@ -192,7 +192,7 @@ def heads_lines(summary: Mapping[str, Any]) -> list[str]:
     """The summary in words, in lines of at most 80 columns."""
     M, d, heads = summary["tokens"], summary["head_dimension"], summary["heads"]
     lines = [
-        f"{heads} heads, {M} tokens, d {d}, {summary['duplicates']} keys that equal another of their head",
+        f"{_heads(heads)}, {M} tokens, d {d}, {summary['duplicates']} keys that equal another of their head",
         "medians over the heads of a layer:",
         "layer  |k|    |q|    cosine  of repeats  storable  K        attention IPR",
     ]
@@ -206,7 +206,7 @@ def heads_lines(summary: Mapping[str, Any]) -> list[str]:
         alpha = total["alpha"]
         lines += [
             "",
-            f"alpha {alpha:g}: a second minimum begins below beta 1 in {total['several_at_1']} heads,",
+            f"alpha {alpha:g}: a second minimum begins below beta 1 in {_heads(total['several_at_1'])},",
             f"       below sqrt(d) = {math.sqrt(d):.4g} in {total['several_at_sqrt_d']}",
             "       beta of                                     minima reached at",
             "layer  storage  2nd min  coexist  equidist  minima  1      sqrt(d)  1.01 onset",
@@ -270,6 +270,10 @@ def _median(values: xr.DataArray, least: float = -math.inf) -> float | None:
     known = values.values[~np.isnan(values.values) & (values.values >= least)]
     middle = float(np.median(known)) if known.size else math.nan
     return middle if math.isfinite(middle) else None
+
+
+def _heads(n: int) -> str:
+    return f"{n} head" if n == 1 else f"{n} heads"
 
 
 def _shown(value: float | None) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from hopfieldphase.continuation.discovery import SAME_STATE
 from hopfieldphase.core import closed_forms
@@ -140,8 +141,7 @@ def key_statistics(keys: Array, queries: Array, tokens: tuple[str, ...]) -> KeyS
     apart = ~np.eye(len(keys), dtype=bool)
     names = np.array(tokens)
     repeated = (names[:, None] == names) & apart
-    distances = np.linalg.norm(keys[:, None] - keys, axis=-1)
-    equal = (distances <= _SAME_KEY * norms.max()) & apart
+    equal = (cdist(keys, keys) <= _SAME_KEY * norms.max()) & apart
     ipr = effective_support(own_attention(keys, queries))
     mean = keys.mean(axis=0)
     return KeyStatistics(
