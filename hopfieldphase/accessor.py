@@ -10,6 +10,7 @@ import xarray as xr
 
 from hopfieldphase.data.branch_schema import holds_branches
 from hopfieldphase.data.load_branch_schema import holds_load_branches
+from hopfieldphase.data.measurement import holds_measurement
 from hopfieldphase.data.summary import dataset_hysteresis, sweep_summary
 from hopfieldphase.phases.hysteresis import TOLERANCE, Hysteresis
 from hopfieldphase.runs.studies import STUDIES, Study, load
@@ -128,7 +129,7 @@ def accessor(
 ) -> SweepAccessor | BranchAccessor | LoadBranchAccessor | StudyAccessor:
     """The accessor for what the data are."""
     study = STUDIES.get(str(data.attrs.get("study")))
-    if study is not None and not study.own:
+    if study is not None and (not study.own or holds_measurement(data)):
         return StudyAccessor(data, study)
     if holds_load_branches(data):
         return LoadBranchAccessor(data)

@@ -14,6 +14,7 @@ from hopfieldphase.cli import (
     diagram,
     figures,
     info,
+    learn,
     load_branches,
     reproduce,
     run,
@@ -75,3 +76,4 @@ app.command("stability", cls=Command, short_help="Descend near a minimum with a 
 )
 app.command("thermal", cls=Command, short_help="Compare thermal averages with attention.")(thermal.thermal)
 app.command("reproduce", cls=Command, short_help="Measure the claims of the paper.")(reproduce.reproduce)
+app.add_typer(learn.app, name="learn")

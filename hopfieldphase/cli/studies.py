@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,12 @@ import typer
 from hopfieldphase.cli.console import Console
 from hopfieldphase.cli.failures import NOT_CONVERGED
 from hopfieldphase.cli.study import run_study
+from hopfieldphase.core.errors import InputError
 
 SHOWN_FAILURES = 5
+
+LEARN = ("torch", "transformers")
+"""Libraries that studies of trained models need."""
 
 RUNNERS = {
     "sweep-beta": "cli.sweep:run_spec",
@@ -53,6 +58,7 @@ def _measure(
 
     thread_count()  # a wrong environment is reported before anything starts
     study = studies.STUDIES[spec.study]
+    _check_extra(study.measure)
     if not spec.is_resolved:
         from hopfieldphase.runs.sources import with_digest
 
@@ -78,6 +84,16 @@ def _measure(
     )
     if summary["unconverged"]:
         raise typer.Exit(NOT_CONVERGED)
+
+
+def _check_extra(measure: str) -> None:
+    """Raise `InputError` where a study of trained models lacks the libraries of its extra."""
+    missing = [name for name in LEARN if find_spec(name) is None] if measure.startswith("learn.") else []
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise InputError(
+            f"{' and '.join(missing)} {verb} not installed: run `pip install 'hopfieldphase[learn]'`"
+        )
 
 
 def _name_failures(summary: dict[str, Any], console: Console) -> None:

@@ -83,6 +83,13 @@ STUDIES: dict[str, Study] = {
     "dispersion": Study("dispersion", "runs.dispersion_spec:DispersionSpec"),
     "regression": Study("regression", "runs.regression_spec:RegressionSpec"),
     "smoothness": Study("smoothness", "runs.smoothness_spec:SmoothnessSpec"),
+    "heads": Study(
+        "heads", "runs.heads_spec:HeadsSpec", "learn.head_study:heads", "learn.head_study:compute_heads"
+    ),
+    "capacity": Study(
+        "capacity", "runs.capacity_spec:CapacitySpec", "learn.capacity_study:capacity",
+        "learn.capacity_study:compute_capacity",
+    ),
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import hopfieldphase as hp
-from hopfieldphase.cli import learn, learn_heads
+from hopfieldphase.cli import learn, studies
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data import attributes, patterns_io
 from hopfieldphase.data.heads import heads_lines, heads_summary
@@ -153,7 +153,7 @@ def test_wrong_texts_and_options_are_named(text):
 
 
 def test_without_the_extra(text, monkeypatch):
-    monkeypatch.setattr(learn_heads, "find_spec", lambda name: None)
+    monkeypatch.setattr(studies, "find_spec", lambda name: None)
     assert refused(str(FOLDER), "--text", text) == (
         "torch and transformers are not installed: run `pip install 'hopfieldphase[learn]'`"
     )
