@@ -5,7 +5,7 @@ import sys
 
 CONTESTS = (
     ["weights"], ["attention"], ["attention_polytopes"], ["sweep", "--alpha=2"], ["sweep", "--alpha=1"],
-    ["branches"], ["fold"], ["distances"],
+    ["branches"], ["fold"], ["distances"], ["learn_entmax"],
 )  # fmt: skip
 
 for module, *options in CONTESTS:

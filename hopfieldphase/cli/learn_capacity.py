@@ -1,17 +1,11 @@
 """`hopfieldphase learn capacity`: Transformers trained to retrieve, at growing loads and temperatures."""
 
-from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-
-if TYPE_CHECKING:
-    from hopfieldphase.runs.capacity_spec import CapacitySpec
 
 MODELS = "Models"
 
@@ -42,6 +36,7 @@ def capacity(
     One model per index alpha, seed and task (one memory, or the mean of a cluster) is trained at beta = 1
     with 8 to 64 memories, and measured with up to 4096, and over beta. A killed run goes on where it was.
     """
+    from hopfieldphase.cli.studies import run
     from hopfieldphase.core.errors import InputError
     from hopfieldphase.runs.capacity_spec import PRESETS, CapacitySpec
 
@@ -53,40 +48,4 @@ def capacity(
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value is not None}
     spec = CapacitySpec(**(PRESETS[preset] | chosen))
-    run_spec(spec, out, Console(quiet=quiet, color=not no_color), force=force, plot=not no_plot, as_json=json)
-
-
-def run_spec(
-    spec: "CapacitySpec", out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
-) -> None:
-    """Train and measure, or show the finished result."""
-    from hopfieldphase.cli.study import run_study
-    from hopfieldphase.core.errors import InputError
-    from hopfieldphase.data.capacity import capacity_lines
-
-    if find_spec("torch") is None:
-        raise InputError("torch is not installed: run `pip install 'hopfieldphase[learn]'`")
-    run_study(
-        spec,
-        out,
-        console,
-        announce=lambda: console.say(spec.headline),
-        compute=lambda path: _compute(spec, path, console, plot),
-        lines=capacity_lines,
-        name_failures=lambda *_: None,
-        force=force,
-        plot=plot,
-        as_json=as_json,
-    )
-
-
-def _compute(spec: "CapacitySpec", path: Path, console: Console, plot: bool) -> dict[str, Any]:
-    from hopfieldphase.cli.studies import draw
-    from hopfieldphase.kernels.compilation import on_first_compilation
-    from hopfieldphase.learn.capacity_study import compute_capacity
-    from hopfieldphase.plotting.capacity import plot_capacity
-
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
-    with console.progress("training steps", 1) as progress:
-        drawn = partial(draw, plot_capacity) if plot else None
-        return compute_capacity(spec, path, draw=drawn, progress=progress)
+    run(spec, out, Console(quiet=quiet, color=not no_color), force=force, plot=not no_plot, as_json=json)
