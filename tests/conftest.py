@@ -1,7 +1,8 @@
 """What several test folders share."""
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,15 @@ from hopfieldphase.continuation.sweep import Sweep
 # The same examples in every run, and no time limit on any of them.
 settings.register_profile("reproducible", deadline=None, derandomize=True)
 settings.load_profile("reproducible")
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    """Let go of the figures of a test where pyplot, once it is loaded, would keep them."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
 
 
 @pytest.fixture(scope="session")

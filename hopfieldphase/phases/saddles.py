@@ -84,7 +84,8 @@ def tied_patterns(
     size = max(abs(theta), float(np.abs(z[p > 0]).max()))
     gap = z - theta
     closest = TIE if model.alpha == 2 else 64 * EPSILON
-    tied = (gap >= -TIE * size) & (gap <= np.where(p > 0, closest * size, 0.0))
+    # A weight that rounding has made zero may stand a little above the threshold.
+    tied = (gap >= -TIE * size) & (gap <= np.where(p > 0, closest, TIE) * size)
     return (p > 0) & ~tied, tied
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from hopfieldphase import HopfieldModel, closed_forms, patterns, relax
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.dynamics.escape_systems import facet_saddle
 from hopfieldphase.phases.barriers import barrier
 from hopfieldphase.phases.saddles import SaddleStatus, find_saddle, one_sided_hessians, tied_patterns
 
@@ -171,3 +172,9 @@ def test_bad_input():
         barrier(model, a, b, 6.0, images=4)
     with pytest.raises(InputError, match="beta"):
         barrier(model, a, b, -1.0)
+
+
+@pytest.mark.parametrize("mean", np.linspace(0.2, 0.55, 36))
+def test_a_facet_is_seen_whatever_rounding_does_to_the_tied_weight(mean):
+    saddle = facet_saddle(float(mean)).ways[0].saddle
+    assert saddle.status is SaddleStatus.FACET
