@@ -33,7 +33,12 @@ EXAMPLES = [
     for page in PAGES
     for number, code in enumerate(blocks(page, "python"))
 ]
-WITH_COMMANDS = [pytest.param(page, id=page.stem) for page in PAGES if set(commands(page)) - {RUNS_THIS_TEST}]
+# The README shows every command of the program, one after the other: most of a minute.
+WITH_COMMANDS = [
+    pytest.param(page, id=page.stem, marks=pytest.mark.slow if page.stem == "README" else ())
+    for page in PAGES
+    if set(commands(page)) - {RUNS_THIS_TEST}
+]
 
 
 def test_the_readme_has_commands_and_an_example():

@@ -61,6 +61,7 @@ def test_backward_equation_against_the_exact_time(alpha, coupling):
         assert backward_time([way], temperature) == pytest.approx(exact, rel=GRID)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "d"), [(1.0, 2), (1.5, 5), (2.0, 2)])
 def test_simulation_against_the_exact_time(alpha, d):
     way = _two_patterns(alpha, 4.0, d)
@@ -71,6 +72,7 @@ def test_simulation_against_the_exact_time(alpha, d):
     assert abs(found.mean - exact) <= STANDARD_ERRORS * found.error + STEP_BIAS * exact
 
 
+@pytest.mark.slow
 def test_escape_times_are_exponential():
     way = _two_patterns(1.5, 4.0)
     times = escape_times([way], way.height / 5, walkers=2000, step=0.2, seed=3).times
