@@ -73,7 +73,8 @@ def open(path: str | os.PathLike[str]) -> Labelled:
     Returns
     -------
     xarray.Dataset or xarray.DataTree
-        The sweep, as the root of a tree where the file has further groups; or the tree of branches.
+        The sweep, as the root of a tree where the file has further groups; or the tree that any other study
+        gives.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def open(path: str | os.PathLike[str]) -> Labelled:
         raise InputError(
             f"cannot read {source}: not a file of hopfieldphase, or damaged ({reason})"
         ) from error
-    return tree if tree.children else tree.to_dataset()
+    return tree if tree.children or measurement.holds_measurement(tree) else tree.to_dataset()
 
 
 def _check(tree: xr.DataTree) -> None:

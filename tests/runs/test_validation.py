@@ -40,8 +40,11 @@ def test_the_estimator_is_worse_than_rounding_and_better_at_a_small_scale():
 
 def test_it_is_written_read_and_put_in_words(tmp_path, tree):
     store.write(tree, tmp_path / "data.zarr")
-    assert store.open(tmp_path / "data.zarr")["formula"].identical(tree["formula"])
+    read = store.open(tmp_path / "data.zarr")
+    assert read.identical(tree)
     summary = validation_summary(tree)
+    assert read.hp.summary() == summary
+    assert len(read.hp.plot()) == 2
     assert summary["unconverged"] == []
     assert max(map(len, validation_lines(summary))) <= 80
 
