@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopfieldphase.kernels.bounds import nothing
 from hopfieldphase.kernels.curvature import solve_curvature
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.relax import TIE, converge, relax
@@ -128,7 +129,7 @@ def relax_among(crowd, beta, x0, z, M, method, tolerance, max_steps, polish, ver
         rows = crowd.patterns[:M] if n == M else scratch.rows[:n]
         work = _first(scratch.work, n)
         work.curvature.at[0] = 0.0
-        problem = Problem(rows, crowd.scale, alpha, length)
+        problem = Problem(rows, crowd.scale, alpha, length, nothing(x0.size))
         if verified:
             outcome = relax(problem, beta, x0, method, tolerance, max_steps, polish, work)
         else:
@@ -154,7 +155,8 @@ def predict(crowd, beta, M, state, scratch, guess):
     work = _first(scratch.work, M)
     work.x[:] = state.x
     work.curvature.at[0] = 0.0
-    problem = Problem(crowd.patterns[:M], crowd.scale, crowd.alpha, crowd.length[M - 1])
+    left_out = nothing(state.x.size)
+    problem = Problem(crowd.patterns[:M], crowd.scale, crowd.alpha, crowd.length[M - 1], left_out)
     evaluate(problem, beta, work.x, work.z, work.p, work.image)
     ratio = curvature_at(problem, beta, work.p, work)
     found = solve_curvature(work.curvature, ratio, work.image - work.x, work.step)

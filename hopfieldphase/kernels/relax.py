@@ -112,7 +112,7 @@ def escape(problem, beta, gamma, rounding, work):
                 best = energy
                 best_length = length
             length *= 2.0
-    if best_length == 0.0:
+    if best_length == 0.0 or problem.left_out.broken[0]:
         return False
     for i in range(work.x.size):
         work.x[i] += best_length * work.step[i]
@@ -123,7 +123,8 @@ def escape(problem, beta, gamma, rounding, work):
 def converge(problem, beta, method, tolerance, max_steps, work):
     """Iterate one method from work.x until |x − T(x)| is within the tolerance.
 
-    Returns (status, Γ, θ, size of Γ's terms, residual, steps); CONVERGED means stationary here.
+    Returns (status, Γ, θ, size of Γ's terms, residual, steps); CONVERGED means stationary here. Where a step
+    needs a pattern that was left out, the state before it stays, with BAD_INPUT.
     """
     gamma, theta, size = evaluate(problem, beta, work.x, work.z, work.p, work.image)
     residual = relative_distance(work.image, work.x, problem.length)
@@ -146,6 +147,8 @@ def converge(problem, beta, method, tolerance, max_steps, work):
         else:
             newton = best_newton_step(problem, beta, gamma, rounding, residual, work)
             found = newton[1:] if newton[0] else retrieval_step(problem, beta, rounding, work)
+        if problem.left_out.broken[0]:
+            return BAD_INPUT, gamma, theta, size, residual, step
         energy, new_residual = found[0], found[3]
         if energy > gamma + 4.0 * rounding:
             return NO_PROGRESS, gamma, theta, size, residual, step

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopfieldphase.kernels.bounds import LeftOut, covers
 from hopfieldphase.kernels.curvature import Curvature, curvature_arrays, solve_curvature, update_curvature
 from hopfieldphase.kernels.dense import add_weighted_rows, inner, rows_times
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.rows import conjugate_row, weights_row
+from hopfieldphase.kernels.screening import largest
 
 EPSILON = float(np.finfo(np.float64).eps)
 # η₀ of the paper's descent (App. F.2); it restarts from here at every iteration.
@@ -22,12 +24,16 @@ CHORD_GAIN = 0.1
 
 
 class Problem(NamedTuple):
-    """What stays fixed during a sweep; `length` = s·max|ξ| is the unit of distances."""
+    """What stays fixed during a sweep; `length` = s·max|ξ| is the unit of distances.
+
+    `patterns` are all of them, or those that are not `left_out` (α > 1).
+    """
 
     patterns: np.ndarray
     scale: float
     alpha: float
     length: float
+    left_out: LeftOut
 
 
 # More doubles than any vector register and unrolling spans.
@@ -73,14 +79,20 @@ def apart(M):
 
 @jit
 def evaluate(problem, beta, x, z, p, image):
-    """Fill overlaps z, weights p and image T(x); return Γ, θ and the size of the terms that make up Γ."""
+    """Fill overlaps z, weights p and image T(x); return Γ, θ and the size of the terms that make up Γ.
+
+    Γ is NaN where a pattern that was left out may have weight.
+    """
     rows_times(problem.patterns, x, problem.scale, z)
     theta = weights_row(z, problem.alpha, beta, p)
+    level = largest(z) if np.isinf(problem.alpha) else theta
+    complete = covers(problem.left_out, x, level, problem.length)
     image[:] = 0.0
     add_weighted_rows(problem.patterns, p, problem.scale, image)
     half = 0.5 * beta * inner(x, x)
     conjugate = conjugate_row(z, p, problem.alpha, beta)
-    return half - conjugate, theta, half + abs(conjugate)
+    energy = half - conjugate if complete else np.nan
+    return energy, theta, half + abs(conjugate)
 
 
 @jit

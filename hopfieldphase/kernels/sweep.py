@@ -127,7 +127,8 @@ def sweep_path(
 ):
     """Sweep through `betas` in the order given, from x0; fill one row of each table per value.
 
-    `states` is (n, d) to keep the states or (0, d); `last` (d,) receives the final state.
+    `states` is (n, d) to keep the states or (0, d); `last` (d,) receives the final state. Returns the number
+    of points done: fewer than there are where the next one needs a pattern that was left out.
     """
     M, d = problem.patterns.shape
     work = workspace(M, d)
@@ -146,6 +147,8 @@ def sweep_path(
         status, gamma, _, residual, inner, outer, steps = relax(
             problem, betas[n], guess, method, tolerance, max_steps, polish, work
         )
+        if problem.left_out.broken[0]:
+            return n
         observe(work.z, work.p, problem.alpha, overlap_threshold, floats[n], ints[n])
         floats[n, 2] = gamma
         floats[n, 3] = min(inner, outer)
@@ -164,6 +167,9 @@ def sweep_path(
                 ints[n, 4] = not returns(
                     problem, betas[n - 1], previous, nearness, tolerance, max_steps, work
                 )
+                if problem.left_out.broken[0]:
+                    return n
         if states.shape[0] > 0:
             states[n, :] = work.x
-    last[:] = work.x
+        last[:] = work.x
+    return betas.size

@@ -7,6 +7,7 @@ import numpy as np
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels import relax as kernel
+from hopfieldphase.kernels.bounds import nothing
 from hopfieldphase.kernels.steps import Problem
 from hopfieldphase.model import HopfieldModel, RetrievalModel
 
@@ -60,7 +61,7 @@ def solver_options(
 def kernel_problem(model: HopfieldModel) -> Problem:
     """The model as the compiled kernels read it: contiguous float64 patterns, plain floats."""
     patterns = np.ascontiguousarray(model.patterns, dtype=np.float64)
-    return Problem(patterns, model.scale, model.alpha, model.state_scale)
+    return Problem(patterns, model.scale, model.alpha, model.state_scale, nothing(model.d))
 
 
 def start_state(model: RetrievalModel, x0: Any) -> np.ndarray:
