@@ -13,6 +13,8 @@ from hopfieldphase.core import entmax, tsallis
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import check_patterns
+from hopfieldphase.core.patterns.blocks import StoredRows
+from hopfieldphase.core.patterns.rows import row_norms
 
 if TYPE_CHECKING:  # the package of all maps brings SciPy
     from hopfieldphase.core.attention.contract import Attention
@@ -54,13 +56,15 @@ class RetrievalModel(ABC):
     @cached_property
     def pattern_norms(self) -> Any:
         """Norms |ξ_μ| of the patterns, shape (M,)."""
+        if isinstance(self.patterns, np.ndarray | StoredRows):
+            return row_norms(self.patterns)
         xp = array_namespace(self.patterns)
         return xp.sqrt(xp.sum(self.patterns**2, axis=-1))
 
     @cached_property
     def state_scale(self) -> float:
         """The largest single-pattern state norm s·max|ξ|: the length unit of residuals."""
-        xp = array_namespace(self.patterns)
+        xp = array_namespace(self.pattern_norms)
         return self.scale * float(xp.max(self.pattern_norms))
 
     def overlaps(self, x: Any) -> Any:
@@ -118,7 +122,7 @@ class HopfieldModel(RetrievalModel):
     ----------
     patterns : array, shape (M, d)
         Stored patterns Ξ, one per row; float32 or float64 of any array library. Rows of unit norm are
-        the convention of the paper, not a requirement.
+        the convention of the paper, not a requirement. Memory-mapped files and Zarr arrays stay on disk.
     alpha : float, default 2
         Tsallis index in (0, inf]: 1 is softmax, 2 sparsemax, inf hardmax.
     scale : float, optional

@@ -1,6 +1,7 @@
 """What can be asked of any set of patterns, generated or loaded: is it sound, equal rows, row norms."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import array_api_compat
@@ -8,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.patterns.blocks import StoredRows, is_stored, row_blocks, take_rows
 
 Patterns = NDArray[np.float64]
 
 _ROWS_SHOWN = 5
+_ROWS_COMPARED = 8192
+_FACTOR = 0x9E3779B97F4A7C15  # odd: no bit of a number is lost in a product with its powers
 
 
 def check_patterns(patterns: Any) -> Any:
@@ -23,11 +27,12 @@ def check_patterns(patterns: Any) -> Any:
         float32 and float64 arrays of any array library are returned as they are; whatever else holds
         real numbers becomes a NumPy float64 array (integers of another library: float64 of that
         library). Rows need not have unit norm (see `norm_range`) and may be equal (see
-        `duplicate_rows`).
+        `duplicate_rows`). An array in chunks on disk (Zarr) is read block by block.
 
     Returns
     -------
     array, shape (M, d)
+        `StoredRows` where the patterns stay on disk.
 
     Raises
     ------
@@ -35,7 +40,7 @@ def check_patterns(patterns: Any) -> Any:
         If the array is not two-dimensional, empty, not of real numbers, masked, or has a row that is
         zero, not finite, or of a norm whose square leaves the range of floats. The rows are named.
     """
-    array = _floating(patterns)
+    array: Any = _floating(patterns)
     if array.ndim != 2:
         raise InputError(
             f"patterns have shape {tuple(array.shape)}: give a two-dimensional array (M, d), "
@@ -45,9 +50,12 @@ def check_patterns(patterns: Any) -> Any:
         raise InputError(
             f"patterns have shape {tuple(array.shape)}: give at least one pattern of at least one component"
         )
-    xp = array_api_compat.array_namespace(array)
-    _refuse_rows(~xp.all(xp.isfinite(array), axis=1), "NaN or inf", "remove or repair them")
-    largest = xp.max(xp.abs(array), axis=1)
+    if _has_blocks(array):
+        largest: Any = np.concatenate([_largest_entries(rows) for _, rows in row_blocks(array)])
+    else:
+        largest = _largest_entries(array)
+    xp = array_api_compat.array_namespace(largest)
+    _refuse_rows(~xp.isfinite(largest), "NaN or inf", "remove or repair them")
     _refuse_rows(largest == 0, "only zeros", "a zero pattern has no direction: remove them")
     limits = xp.finfo(array.dtype)
     smallest = math.sqrt(float(limits.smallest_normal))
@@ -56,7 +64,22 @@ def check_patterns(patterns: Any) -> Any:
     return array
 
 
+def _has_blocks(array: Any) -> bool:
+    return isinstance(array, np.ndarray) or is_stored(array)
+
+
+def _largest_entries(rows: Any) -> Any:
+    """The largest modulus of each row; NaN where there is one."""
+    xp = array_api_compat.array_namespace(rows)
+    return xp.max(xp.abs(rows), axis=1)
+
+
 def _floating(patterns: Any) -> Any:
+    if is_stored(patterns):
+        stored = patterns if isinstance(patterns, StoredRows) else StoredRows(patterns)
+        if stored.dtype.name not in ("float32", "float64"):
+            raise InputError(f"patterns on disk have dtype {stored.dtype}: store float32 or float64")
+        return stored
     if _of_another_library(patterns):
         xp = array_api_compat.array_namespace(patterns)
         if xp.isdtype(patterns.dtype, "real floating"):
@@ -109,18 +132,43 @@ def duplicate_rows(patterns: Any) -> list[tuple[int, ...]]:
     list of tuple of int
         Ordered by the first row of each group.
     """
-    rows = np.asarray(patterns) + 0.0  # -0.0 and 0.0 are one number
-    _, group, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-    members: dict[int, list[int]] = {}
-    for row in np.flatnonzero(counts[group] > 1).tolist():
-        members.setdefault(int(group[row]), []).append(row)
-    return [tuple(rows) for rows in members.values()]
+    stored: Any = patterns if is_stored(patterns) else np.asarray(patterns)
+    keys = np.concatenate([_row_keys(rows) for _, rows in row_blocks(stored)])
+    _, group, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    suspects = np.flatnonzero(counts[group] > 1)  # equal rows, and those that share a key by chance
+    members: dict[bytes, list[int]] = {}
+    for start in range(0, suspects.size, _ROWS_COMPARED):
+        numbers = suspects[start : start + _ROWS_COMPARED]
+        for row, values in zip(numbers.tolist(), take_rows(stored, numbers) + 0.0, strict=True):
+            members.setdefault(values.tobytes(), []).append(row)
+    return [tuple(rows) for rows in members.values() if len(rows) > 1]
+
+
+def _row_keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """A number per row that equal rows share: its bits, summed with odd factors modulo 2⁶⁴."""
+    bits: NDArray[np.float64] = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # -0.0 is 0.0
+    factors: NDArray[np.uint64] = np.cumprod(np.full(bits.shape[1], _FACTOR, dtype=np.uint64))
+    mixed: NDArray[np.uint64] = bits.view(np.uint64)
+    products: NDArray[np.uint64] = (mixed ^ (mixed >> np.uint64(29))) * factors
+    keys: NDArray[np.uint64] = products.sum(axis=1)
+    return keys
+
+
+def row_norms(patterns: Any) -> NDArray[Any]:
+    """Norms |ξ_μ| of patterns in memory or on disk, shape (M,), in their own floating type."""
+    rows: Any = patterns if is_stored(patterns) else np.asarray(patterns)
+    return np.concatenate([np.sqrt(np.sum(part**2, axis=-1)) for _, part in row_blocks(rows)])
 
 
 def norm_range(patterns: Any) -> tuple[float, float]:
     """Smallest and largest norm |ξ_μ|; (1, 1) up to rounding for the paper's convention."""
-    norms = np.linalg.norm(np.asarray(patterns, dtype=np.float64), axis=1)
+    norms = np.concatenate([np.linalg.norm(part, axis=1) for part in _as_float64(patterns)])
     return float(norms.min()), float(norms.max())
+
+
+def _as_float64(patterns: Any) -> Iterator[NDArray[np.float64]]:
+    rows: Any = patterns if is_stored(patterns) else np.asarray(patterns)
+    return (part.astype(np.float64) for _, part in row_blocks(rows))
 
 
 def unit_rows(patterns: Any) -> Patterns:
