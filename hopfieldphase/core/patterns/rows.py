@@ -147,10 +147,12 @@ def duplicate_rows(patterns: Any) -> list[tuple[int, ...]]:
 def _row_keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
     """A number per row that equal rows share: its bits, summed with odd factors modulo 2⁶⁴."""
     bits: NDArray[np.float64] = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # -0.0 is 0.0
-    factors: NDArray[np.uint64] = np.cumprod(np.full(bits.shape[1], _FACTOR, dtype=np.uint64))
+    factors: NDArray[np.uint64] = np.cumprod(
+        np.full(bits.shape[1], _FACTOR, dtype=np.uint64), dtype=np.uint64
+    )
     mixed: NDArray[np.uint64] = bits.view(np.uint64)
     products: NDArray[np.uint64] = (mixed ^ (mixed >> np.uint64(29))) * factors
-    keys: NDArray[np.uint64] = products.sum(axis=1)
+    keys: NDArray[np.uint64] = products.sum(axis=1, dtype=np.uint64)
     return keys
 
 
