@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.patterns.blocks import mean_row
 from hopfieldphase.core.status import Status
 from hopfieldphase.model import HopfieldModel, RetrievalModel
 from hopfieldphase.solvers import relax_many
@@ -29,18 +30,17 @@ def initial_state(model: HopfieldModel, start: Any, beta: float, options: Solver
 
 def named_state(model: RetrievalModel, start: Any) -> np.ndarray:
     """The state that a start names without any search, shape (d,); errors as `initial_state`."""
-    patterns = np.asarray(model.patterns, dtype=np.float64)
     if not isinstance(start, str):
         return start_state(model, start)
     if start == "mean":
-        return model.scale * patterns.mean(axis=0)
+        return model.scale * mean_row(model.patterns)
     name, _, index = start.partition(":")
     if name == "pattern" and index.isdecimal():
         if int(index) >= model.M:
             raise InputError(
                 f"start {start!r} does not exist: the {model.M} patterns are numbered 0 to {model.M - 1}"
             )
-        return model.scale * patterns[int(index)]
+        return model.scale * np.asarray(model.patterns[int(index)], dtype=np.float64)
     raise InputError(
         f"start {start!r} is unknown: "
         f"give 'mean', 'pattern:k', 'best', 'continue' or a state of shape ({model.d},)"

@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from hopfieldphase.continuation.screened import Path, screened_path
 from hopfieldphase.continuation.starts import continues, in_words, initial_state
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import duplicate_rows
 from hopfieldphase.kernels import sweep as kernel
 from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
-from hopfieldphase.solvers.options import kernel_problem, solver_options
+from hopfieldphase.solvers.options import SolverOptions, kernel_problem, solver_options
+from hopfieldphase.solvers.screening import Screen, certify, is_screened, reaches
 
 DIRECTIONS = ("up", "down")
 
@@ -120,6 +122,10 @@ def sweep(
 ) -> Sweep:
     """Sweep the inverse temperature up and down, each point relaxed from its neighbour.
 
+    Of very many patterns at α > 1 only those are touched that can have weight in a state on the way
+    (`solvers.screening`): the states are those of all patterns to rounding, which one product of all states
+    with all patterns certifies at the end.
+
     Parameters
     ----------
     model : HopfieldModel
@@ -145,9 +151,11 @@ def sweep(
     ------
     InputError
         If the axis, a start or an option lies outside its domain.
+    ScreeningError
+        If the certificate fails: the patterns changed while they were read.
     """
     axis = ascending_axis(betas, "betas")
-    options = solver_options(solver, tol, max_steps, polish, np.asarray(model.patterns).dtype)
+    options = solver_options(solver, tol, max_steps, polish, model.patterns.dtype)
     starts = (start_up, start_down)
     follows = continues(starts)
     ends = (axis[0], axis[-1])
@@ -159,10 +167,17 @@ def sweep(
     ints = np.empty((2, n, len(kernel.INT_COLUMNS)), dtype=np.int64)
     kept = np.empty((2, n if keep_states else 0, model.d))
     last = np.empty((2, model.d))
-    problem = kernel_problem(model)
+    screened = _Screened(model, threads) if is_screened(model) else None
+    problem = kernel_problem(model) if screened is None else None
 
     def run(direction: int, x0: np.ndarray) -> None:
         order = slice(None) if direction == 0 else slice(None, None, -1)
+        if screened is not None:
+            path = screened.run(direction, axis[order], x0, options)
+            floats[direction], ints[direction] = path.floats[order], path.ints[order]
+            kept[direction] = path.states[order][: kept.shape[1]]
+            last[direction] = path.states[-1]
+            return
         rows, counts = floats[direction].copy(), ints[direction].copy()
         path = kept[direction].copy()
         kernel.sweep_path(
@@ -181,6 +196,8 @@ def sweep(
     for i in range(2):
         if follows[i]:
             run(i, last[1 - i].copy())
+    if screened is not None:
+        screened.certify(axis, floats, ints)
     columns = {name: floats[:, :, i] for i, name in enumerate(kernel.FLOAT_COLUMNS)}
     counts = {name: ints[:, :, i] for i, name in enumerate(kernel.INT_COLUMNS)}
     norms = np.asarray(model.pattern_norms)
@@ -204,3 +221,36 @@ def sweep(
         pattern_norms=(float(norms.min()), float(norms.max())),
         duplicates=sum(len(rows) - 1 for rows in duplicate_rows(model.patterns)),
     )
+
+
+class _Screened:
+    """Both directions of a sweep over very many patterns, and their common certificate."""
+
+    def __init__(self, model: HopfieldModel, threads: int | None) -> None:
+        self._model, self._threads = model, threads
+        self._reach = reaches(model, threads)
+        self._paths: dict[int, Path] = {}
+
+    def run(self, direction: int, betas: np.ndarray, x0: np.ndarray, options: SolverOptions) -> Path:
+        """One direction, in its own order."""
+        screen = Screen(self._model, self._reach)
+        path = screened_path(screen, np.ascontiguousarray(betas), x0, options, OVERLAP_THRESHOLD)
+        self._paths[direction] = path
+        return path
+
+    def certify(self, axis: np.ndarray, floats: np.ndarray, ints: np.ndarray) -> None:
+        """Prove every point, and fill in what is seen of all patterns only; the tables ascend in β."""
+        paths = [self._paths[0], self._paths[1]]
+        seen = certify(
+            self._model,
+            np.concatenate([axis, axis[::-1]]),
+            np.concatenate([path.states for path in paths]),
+            np.concatenate([path.thresholds for path in paths]),
+            [rows for path in paths for rows in path.supports],
+            OVERLAP_THRESHOLD,
+            self._threads,
+        )
+        n = axis.size
+        for direction, part in enumerate((slice(None, n), slice(None, n - 1, -1))):
+            floats[direction, :, kernel.FLOAT_COLUMNS.index("overlap_max")] = seen.overlap_max[part]
+            ints[direction, :, kernel.INT_COLUMNS.index("threshold_count")] = seen.above[part]
