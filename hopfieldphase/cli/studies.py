@@ -58,7 +58,7 @@ def _measure(
 
     thread_count()  # a wrong environment is reported before anything starts
     study = studies.STUDIES[spec.study]
-    _check_extra(study.measure)
+    check_extra(study.measure)
     if not spec.is_resolved:
         from hopfieldphase.runs.sources import with_digest
 
@@ -86,7 +86,7 @@ def _measure(
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _check_extra(measure: str) -> None:
+def check_extra(measure: str) -> None:
     """Raise `InputError` where a study of trained models lacks the libraries of its extra."""
     missing = [name for name in LEARN if find_spec(name) is None] if measure.startswith("learn.") else []
     if missing:

@@ -90,6 +90,14 @@ STUDIES: dict[str, Study] = {
         "capacity", "runs.capacity_spec:CapacitySpec", "learn.capacity_study:capacity",
         "learn.capacity_study:compute_capacity",
     ),
+    "temperature": Study(
+        "temperature", "runs.temperature_spec:TemperatureSpec", "learn.temperature_study:temperature",
+        "learn.temperature_study:compute_temperature",
+    ),
+    "operators": Study(
+        "operators", "runs.operators_spec:OperatorsSpec", "learn.operator_study:operators",
+        "learn.operator_study:compute_operators",
+    ),
 }  # fmt: skip
 
 
