@@ -188,7 +188,7 @@ def operators_summary(tree: xr.DataTree) -> dict[str, Any]:
         empty: a collapse is a result.
     """
     root, trials = tree.to_dataset(), tree["trials"].to_dataset()
-    losses = tree["training"]["loss"]
+    losses = tree["training"].to_dataset()["loss"]
     names = ("operator", "family", "norm", "points", "batch", "trials", "parameters")
     summary: dict[str, Any] = {name: tree.attrs[name] for name in names}
     summary["steps"] = int(losses.sizes["step"])
@@ -196,7 +196,7 @@ def operators_summary(tree: xr.DataTree) -> dict[str, Any]:
     for transform in root["transform"].values.tolist():
         for kernel in root["kernel"].values.tolist():
             at = {"transform": transform, "kernel": kernel}
-            here, loss = root.sel(at), losses.sel(at).values
+            here, loss = root.sel(at), np.asarray(losses.sel(at))
             models.append(
                 at
                 | {"outcome": Outcome(int(here["outcome"])).name.lower()}

@@ -30,10 +30,8 @@ def memory_needed(training: MeasureTraining) -> float:
     """
     tokens = training.batch * training.points
     kept = tokens * training.blocks * (8 * training.width + 2 * training.hidden)
-    with torch.device("meta"):
-        parameters = training.untrained().size
     tiles = 4 * min(training.batch * training.points**2, DEVICE_TILE)
-    return 4.0 * (kept + 4 * parameters + tiles)
+    return 4.0 * (kept + 4 * training.untrained().size + tiles)
 
 
 def available_memory(device: str) -> float:

@@ -152,4 +152,5 @@ class _Attention(nn.Module):
 
 def _linear(n_in: int, n_out: int) -> nn.Linear:
     """A linear layer whose weights are still to be drawn: the global generator is not touched."""
-    return nn.utils.skip_init(nn.Linear, n_in, n_out)
+    layer = nn.Linear(n_in, n_out, device="meta")  # where nothing is drawn
+    return layer.to_empty(device="cpu")

@@ -58,7 +58,7 @@ def plot_operators(tree: xr.DataTree, axes: Sequence[Sequence[Axes]] | None = No
 
 def _draw(tree: xr.DataTree, axes: np.ndarray) -> None:
     data, losses = tree.to_dataset(), tree["training"].to_dataset()["loss"]
-    floor = float(tree["trials"]["reference"].mean())
+    floor = float(tree["trials"].to_dataset()["reference"].mean())
     for row, transform in zip(axes, data["transform"].values.tolist(), strict=True):
         here = data.sel(transform=transform)
         _scores(row[0], here)
