@@ -57,7 +57,7 @@ def write(data: Labelled, path: str | os.PathLike[str]) -> None:
         raise InputError(f"{target} is a folder that holds other files: choose another name")
     with replacing(target) as partial:
         if target.suffix == ".zarr":
-            _write_zarr(tree, partial)
+            write_zarr(tree, partial)
         else:
             _write_netcdf(tree, partial)
 
@@ -128,7 +128,8 @@ def _check(tree: xr.DataTree) -> None:
         schema.check(tree.to_dataset())
 
 
-def _write_zarr(tree: xr.DataTree, path: Path) -> None:
+def write_zarr(tree: xr.DataTree, path: Path) -> None:
+    """Write a tree to a free path, with its metadata consolidated."""
     # Text of fixed length has no Zarr v3 type, text of variable length has.
     tree = _each(tree, lambda dataset: _encoded(dataset, np.dtypes.StringDType()))
     compressors = (ZstdCodec(level=3, checksum=True),)

@@ -30,6 +30,9 @@ DATA, FIGURE, SPEC, SUMMARY = "data.zarr", "figure.png", "spec.toml", "summary.j
 RESULT_NAMES = (DATA, FIGURE, "figure.svg", SPEC, SUMMARY, MARKER)
 """Every name that a result may hold."""
 
+RUN = ".run"
+"""What a run that fills its store bit by bit has finished (`runs.ledger`); gone once the result is whole."""
+
 _LOCK, _HOLDER, _JOURNAL, _STAGING = ".lock", ".holder.json", ".writing", ".partial-"
 
 
@@ -70,6 +73,13 @@ def check_free(path: Path, fingerprint: str) -> None:
     An older result of the same spec may be replaced, and what a killed process left behind.
     """
     finished = read_marker(path)
+    if finished is None and (path / RUN).exists():
+        if _begun(path) not in (None, fingerprint):
+            raise OutputError(
+                f"{path} holds an unfinished run of another spec: choose another folder with --out, "
+                "or replace it with --force"
+            )
+        return
     if finished is not None and finished.fingerprint != fingerprint:
         raise OutputError(
             f"{path} holds the result of another spec: choose another folder with --out, "
@@ -82,6 +92,43 @@ def check_free(path: Path, fingerprint: str) -> None:
                 f"{path} has a {foreign[0]} that is not part of a complete result: choose another folder "
                 "with --out, or replace it with --force"
             )
+
+
+def _begun(path: Path) -> str | None:
+    """Fingerprint of the spec whose run is under way in a folder; None where that cannot be told."""
+    try:
+        return json.loads((path / RUN / "run.json").read_text(encoding="utf-8"))["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The process that writes, or wrote last, into a folder; `alive` is None where that cannot be told."""
+
+    pid: int
+    host: str
+    alive: bool | None
+
+
+def read_holder(path: Path) -> Holder | None:
+    """Who holds a folder, or died holding it; None where nobody does."""
+    try:
+        content = json.loads((path / _HOLDER).read_text(encoding="utf-8"))
+        pid, host = int(content["pid"]), str(content["host"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Holder(pid, host, _is_alive(pid) if host == socket.gethostname() else None)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of somebody else
+        return True
+    return True
 
 
 @contextmanager
@@ -112,7 +159,7 @@ def claim_folder(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing(path: Path, marker: dict[str, Any]) -> Iterator[Path]:
+def writing(path: Path, marker: dict[str, Any], in_place: tuple[str, ...] = ()) -> Iterator[Path]:
     """Give a hidden folder to write a result into; put it in place at the end, or remove it.
 
     Parameters
@@ -121,6 +168,8 @@ def writing(path: Path, marker: dict[str, Any]) -> Iterator[Path]:
         A folder that this process holds (`claim_folder`); an earlier result in it is replaced.
     marker : dict
         Content of `provenance.json`; has `fingerprint` and `package_version`, and gets `files`.
+    in_place : tuple of str
+        Names of the result that stand in the folder already, and stay.
 
     Raises
     ------
@@ -131,20 +180,22 @@ def writing(path: Path, marker: dict[str, Any]) -> Iterator[Path]:
         staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=path))
         try:
             yield staging
-            _put_in_place(staging, path, marker)
+            _put_in_place(staging, path, marker, in_place)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
 
-def _put_in_place(staging: Path, path: Path, marker: dict[str, Any]) -> None:
-    names = [name for name in RESULT_NAMES if (staging / name).exists()] + [MARKER]
+def _put_in_place(staging: Path, path: Path, marker: dict[str, Any], in_place: tuple[str, ...]) -> None:
+    moved = [name for name in RESULT_NAMES if (staging / name).exists()] + [MARKER]
+    names = [*in_place, *moved]
     text = json.dumps(marker | {"files": names}, indent=2)
     (staging / MARKER).write_text(text + "\n", encoding="utf-8")
     journal = path / _JOURNAL
     journal.touch()
     for name in reversed(RESULT_NAMES):  # the marker first: from here on there is no complete result
-        _remove(path / name)
-    for name in names:
+        if name not in in_place:
+            _remove(path / name)
+    for name in moved:
         (staging / name).replace(path / name)
     journal.unlink()
 

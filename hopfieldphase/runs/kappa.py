@@ -165,6 +165,16 @@ def warm_up_kappa(spec: KappaSpec) -> None:
     )
 
 
+def spec_kappa_sweep(spec: KappaSpec, realization: int, threads: int | None = None) -> KappaSweep:
+    """The sweep of one realization of a spec, up and down with all events."""
+    arguments = spec.patterns.model_dump(exclude_none=True, exclude={"generator"})
+    stored = sequence(str(spec.patterns.generator), realization=realization, **arguments)
+    _, counts = pattern_counts(spec.kappas, stored.d)
+    model = HopfieldModel(stored.take(int(counts[-1])), spec.alpha)
+    given = {name: getattr(spec, name) for name in _OPTIONS}
+    return kappa_sweep(model, spec.kappas, spec.beta, **given, threads=threads)
+
+
 def _sweep_spec(spec: KappaSpec, threads: int | None, progress: Progress | None) -> xr.DataTree:
     options = spec.model_dump(exclude_none=True, exclude={"patterns"})
     source = spec.patterns.model_dump(exclude_none=True)

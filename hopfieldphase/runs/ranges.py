@@ -17,6 +17,7 @@ MAX_POINTS = 1_000_000
 
 _FORM = "give start:stop:step (20:400:2), start:stop:xfactor (0.1:50:x1.05) or a comma list (20,50,100)"
 
+_SHORT = 5  # characters of an end that is written as it is
 GEOMETRIC_FROM = 20
 """A suggested range is spaced geometrically when it spans more than this factor."""
 
@@ -54,6 +55,17 @@ def parse_grid(grid: str | float | Iterable[float], name: str = "betas") -> tupl
         except (TypeError, ValueError) as error:
             raise InputError(f"{name} = {_short(grid)} is not a list of numbers: {_FORM}") from error
     return _checked(values, grid, name)
+
+
+def parse_values(text: str, name: str) -> tuple[float, ...]:
+    """Read a range whose values may be of any sign, `start:stop:step` or `start:stop:xfactor`.
+
+    Raises
+    ------
+    InputError
+        If it is no range, does not ascend, or has more than `MAX_POINTS` points.
+    """
+    return _parse_range(text, name)
 
 
 def format_grid(values: Sequence[float]) -> str:
@@ -160,6 +172,8 @@ def _possible_ranges(values: Sequence[float]) -> Iterator[str]:
         if factor > 1 and abs(steps * math.log(factor) - math.log(values[-1] / values[0])) < 1e-9:
             stops = (_rounded(values[-1], digits, ROUND_CEILING) for digits in range(2, 18))
             stop = next(stop for stop in stops if float(stop) < values[-1] * factor)
+            exact = format_number(values[-1])
+            stop = exact if len(exact) <= _SHORT else stop
             yield f"{format_number(values[0])}:{stop}:x{format_number(factor)}"
 
 

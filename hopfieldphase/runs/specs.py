@@ -227,7 +227,7 @@ class TomlSpec(Spec):
         """Every option as TOML, from which `from_toml` makes an equal spec."""
         options = self.model_dump(exclude_none=True)
         return tomli_w.dumps(
-            {name: format_grid(item) if isinstance(item, tuple) else item for name, item in options.items()}
+            {name: _as_text(item) if isinstance(item, tuple) else item for name, item in options.items()}
         )
 
     @property
@@ -248,13 +248,18 @@ class TomlSpec(Spec):
             raise InputError("the spec is not resolved: what it leaves to the data must be looked up first")
         options = self.model_dump(exclude_none=True)
         options.get("patterns", {}).pop("path", None)
-        text = json.dumps(_canonical(options), sort_keys=True, separators=(",", ":"))
+        text = json.dumps(canonical(options), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def default_folder(self) -> Path:
         """`runs/<study>-<hash>`: equal specs meet in one folder, others do not."""
         return Path("runs") / f"{self.study}-{self.fingerprint[:8]}"
+
+
+def _as_text(values: tuple[Any, ...]) -> str:
+    """A grid of numbers, or names."""
+    return ",".join(values) if values and isinstance(values[0], str) else format_grid(values)
 
 
 class StudySpec(TomlSpec):
@@ -380,14 +385,14 @@ def read_toml(path: str | Path, *, reduced: bool = False) -> dict[str, Any]:
     return options | quick if reduced and isinstance(quick, dict) else options
 
 
-def _canonical(value: Any) -> Any:
+def canonical(value: Any) -> Any:
     """JSON values in which a float is its exact hexadecimal form."""
     if isinstance(value, float):
         return value.hex()
     if isinstance(value, Mapping):
-        return {key: _canonical(item) for key, item in value.items()}
+        return {key: canonical(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_canonical(item) for item in value]
+        return [canonical(item) for item in value]
     return value
 
 

@@ -16,7 +16,7 @@ from hopfieldphase.model import AttentionModel, HopfieldModel
 from hopfieldphase.runs.attention_spec import describe_attention, make_attention
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid
-from hopfieldphase.runs.sources import make_patterns, resolve, suggest_betas
+from hopfieldphase.runs.sources import Patterns, make_patterns, resolve, suggest_betas
 from hopfieldphase.runs.specs import SweepSpec
 
 Model = HopfieldModel | AttentionModel
@@ -131,12 +131,19 @@ def warm_up(spec: SweepSpec) -> None:
         weights(attention, np.zeros(spec.patterns.M))
 
 
-def spec_model(spec: SweepSpec, realization: int) -> Model:
-    """The model of one realization of a spec."""
-    stored = make_patterns(spec.patterns, realization)
+def spec_model(spec: SweepSpec, realization: int, stored: Patterns | None = None) -> Model:
+    """The model of one realization of a spec; `stored` are its patterns where they are at hand."""
+    if stored is None:
+        stored = make_patterns(spec.patterns, realization)
     if spec.attention is None:
         return HopfieldModel(stored, spec.alpha)
     return AttentionModel(stored, make_attention(spec.attention.model_dump(exclude_none=True)))
+
+
+def spec_sweep(spec: SweepSpec, model: Model, threads: int | None = None) -> Sweep:
+    """The sweep of one realization of a resolved spec, given its model."""
+    given = {name: getattr(spec, name) for name in _OPTIONS}
+    return _sweep(model, spec.betas or (), given, threads)
 
 
 def _sweep(model: Model, axis: Sequence[float], given: dict[str, Any], threads: int | None) -> Sweep:
@@ -204,7 +211,7 @@ def _sweep_spec(spec: SweepSpec, threads: int | None, progress: Progress | None)
     def one(realization: int) -> Sweep:
         model = spec_model(spec, realization)
         shape.update(_map(model), M=model.M, d=model.d)
-        return _sweep(model, spec.betas or (), given, threads)
+        return spec_sweep(spec, model, threads)
 
     sweeps = run_tasks(one, spec.realizations or 1, threads, progress)
     options = spec.model_dump(exclude_none=True, exclude={"patterns", "attention"})
