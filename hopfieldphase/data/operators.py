@@ -197,6 +197,7 @@ def operators_summary(tree: xr.DataTree) -> dict[str, Any]:
         for kernel in root["kernel"].values.tolist():
             at = {"transform": transform, "kernel": kernel}
             here, loss = root.sel(at), np.asarray(losses.sel(at))
+            loss = np.where(np.isfinite(loss), loss, np.inf)
             models.append(
                 at
                 | {"outcome": Outcome(int(here["outcome"])).name.lower()}
@@ -210,7 +211,7 @@ def operators_summary(tree: xr.DataTree) -> dict[str, Any]:
                     "hill": [_plain(value) for value in here["hill_discrepancy"]],
                     "spread": _plain(trials["spread"].sel(at).median()),
                     "skipped": int(here["skipped"]),
-                    "loss": _plain(np.nanmedian(loss[-max(len(loss) // 10, 1) :])),
+                    "loss": _plain(np.median(loss[-max(len(loss) // 10, 1) :])),
                     "seconds_per_step": _plain(here["seconds_per_step"]),
                     "peak_gib": _plain(here["peak_memory"] / 2**30),
                 }

@@ -122,16 +122,16 @@ def _rows(ax: Axes, data: xr.Dataset, names: Sequence[str]) -> None:
 def _curves(ax: Axes, losses: xr.DataArray, floor: float) -> None:
     """Losses of the steps, faint, and their running medians; dotted the mean of the reference."""
     step = losses["step"].values + 1
-    width = max(len(step) // _WINDOWS, 1)
+    width = 2 * (len(step) // (2 * _WINDOWS)) + 1
     for kernel in losses["kernel"].values.tolist():
         colour, dashes = _LOOKS[kernel]
         values = losses.sel(kernel=kernel).values
         ax.plot(step, values, color=colour, linewidth=0.4, alpha=0.25)
-        windows = np.lib.stride_tricks.sliding_window_view(values, width)
+        finite = np.where(np.isfinite(values), values, np.inf)
+        windows = np.lib.stride_tricks.sliding_window_view(finite, width)
         middle = step[width // 2 : width // 2 + len(windows)]
-        ax.plot(
-            middle, np.nanmedian(windows, axis=1), color=colour, linestyle=dashes, linewidth=1.1, label=kernel
-        )
+        median = np.median(windows, axis=1)
+        ax.plot(middle, median, color=colour, linestyle=dashes, linewidth=1.1, label=kernel)
     ax.axhline(floor, color=style.THEORY, linestyle=":", linewidth=0.8, zorder=1)
     ax.set_xscale("log")
     ax.set_yscale("log")

@@ -19,7 +19,7 @@ TRANSFORMS = ("none", "symlog")
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {},
     "small": {
-        "points": 256, "batch": 8, "steps": 1500, "warm_up": 50, "width": 64, "hidden": 128
+        "points": 256, "batch": 8, "steps": 1000, "warm_up": 20, "width": 64, "hidden": 128
     },
     "smoke": {
         "points": 64, "batch": 2, "steps": 6, "warm_up": 2, "width": 16, "hidden": 32, "blocks": 2,
