@@ -12,6 +12,7 @@ from hopfieldphase.cli import (
     branches,
     critical,
     diagram,
+    explore,
     figures,
     info,
     learn,
@@ -65,6 +66,9 @@ app.command("validate", cls=Command, short_help="Check every closed form against
     validate.validate
 )
 app.command("info", cls=Command, short_help="Show what a result folder or a file holds.")(info.info)
+app.command("explore", cls=Command, short_help="Write a page that shows a result in the browser.")(
+    explore.explore
+)
 app.command("bench", cls=Command, short_help="Time the main jobs on this machine.")(bench.bench)
 app.command("phase-diagram", cls=Command, short_help="Map phases in two parameters, with their lines.")(
     diagram.phase_diagram

@@ -19,6 +19,7 @@ from hopfieldphase.data import branch_schema as schema
 from hopfieldphase.data.branch_summary import support_text
 from hopfieldphase.plotting import style
 from hopfieldphase.plotting.branch_points import OTHER, SpecialPoints
+from hopfieldphase.plotting.colours import BRANCHES
 
 Array = NDArray[np.float64]
 
@@ -28,10 +29,7 @@ _LINES: dict[str, tuple[Any, float]] = {
     "unstable": ((0, (4, 2)), 0.8),
 }
 # Colour and marker of each branch: no light colour, no marker of a special point.
-_LOOKS = (
-    ("#0072B2", "v"), ("#D55E00", "<"), ("#009E73", ">"), ("#CC79A7", "*"), ("#E69F00", "P"),
-    ("#56B4E9", "X"), ("#000000", "p"),
-)  # fmt: skip
+_LOOKS = tuple(zip(BRANCHES, ("v", "<", ">", "*", "P", "X", "p"), strict=True))
 _MARKS_PER_BRANCH = 4
 _NAMED_TOGETHER = 4
 # Part of the height of a panel that a name needs.

@@ -15,12 +15,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hopfieldphase.data.files import replacing
+from hopfieldphase.plotting.colours import DOWN, UP
+
+__all__ = [
+    "DOUBLE",
+    "DOWN",
+    "SINGLE",
+    "THEORY",
+    "UP",
+    "figure_of",
+    "label",
+    "new_figure",
+    "save",
+    "style",
+    "symbol",
+]
 
 SINGLE, DOUBLE = 3.4, 7.0
 """Widths of a figure over one and over both columns of a page, in inches."""
-
-UP, DOWN = "#0072B2", "#D55E00"
-"""Colours of the up and the down sweep."""
 
 THEORY = "0.35"
 """Grey of lines that follow from theory."""

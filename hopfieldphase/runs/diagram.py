@@ -50,7 +50,7 @@ def resolve_diagram(spec: DiagramSpec) -> DiagramSpec:
         source = source.model_copy(update={"sha256": digest(make_patterns(source))})
         spec = spec.model_copy(update={"patterns": source})
     if spec.betas is None:
-        model = _models(spec, 0)
+        model = diagram_models(spec, 0)
         ys = (spec.y_values[0], spec.y_values[len(spec.y_values) // 2], spec.y_values[-1])
         ranges = [suggest_beta_range(m.patterns, m.alpha, m.scale) for m in map(model, ys)]
         grid = suggest_grid(min(r.low for r in ranges), max(r.high for r in ranges), SUGGESTED_CELLS)
@@ -90,7 +90,7 @@ def diagram(
     spec = resolve_diagram(spec)
     betas = spec.betas or (math.nan,)  # resolved: never empty
     ys = spec.y_values
-    models = [_models(spec, realization) for realization in range(spec.realizations)]
+    models = [diagram_models(spec, realization) for realization in range(spec.realizations)]
     count = len(ys) * spec.realizations
     line_steps = len(ys) if spec.y == "kappa" else 3
     total = count + line_steps
@@ -158,7 +158,7 @@ def compute_diagram(
     return write_result(spec, path, diagram_summary(tree), seconds, tree, draw)
 
 
-def _models(spec: DiagramSpec, realization: int) -> Callable[[float], HopfieldModel]:
+def diagram_models(spec: DiagramSpec, realization: int) -> Callable[[float], HopfieldModel]:
     """The model at each y of one realization."""
     if spec.y != "kappa":
         return _family(spec, realization).model

@@ -1,0 +1,1 @@
+"""Labelled data in, one page for the browser out."""
