@@ -79,7 +79,7 @@ def below_two(xp: Namespace, gaps: Array, alpha: float) -> tuple[Array, Array]:
     a = alpha - 1
     lowest, log_peak = -math.log(gaps.shape[-1]), xp.zeros_like(gaps[..., :1])
     for _ in range(_MAX_STEPS):
-        p, slopes = _below_two_at(xp, gaps, a, log_peak)
+        p, slopes = below_two_at(xp, gaps, a, log_peak)
         total = xp.sum(p, axis=-1, keepdims=True)
         excess = xp.log(total)
         slope = xp.sum(slopes, axis=-1, keepdims=True) / total
@@ -87,10 +87,10 @@ def below_two(xp: Namespace, gaps: Array, alpha: float) -> tuple[Array, Array]:
         log_peak = xp.clip(last + step, min=lowest, max=0.0)
         if bool(xp.all((excess <= _NORMALIZATION_TOLERANCE) | (log_peak == last))):
             break
-    return _below_two_at(xp, gaps, a, log_peak)[0], log_peak
+    return below_two_at(xp, gaps, a, log_peak)[0], log_peak
 
 
-def _below_two_at(xp: Namespace, gaps: Array, a: float, log_peak: Array) -> tuple[Array, Array]:
+def below_two_at(xp: Namespace, gaps: Array, a: float, log_peak: Array) -> tuple[Array, Array]:
     """Weights of largest weight P and their derivatives dp/dlog P = p^{1−a} P^a."""
     lowering = -a * gaps * xp.exp(-a * log_peak)  # p^a = P^a (1 + lowering)
     if a > 0:
@@ -113,20 +113,20 @@ def above_two(xp: Namespace, scores: Array, alpha: float, beta: float) -> tuple[
     rate = a * (beta / alpha)
     ordered, size = _supported_scores(xp, scores, a, rate)
     edge = xp.take_along_axis(ordered, size - 1, axis=-1)
-    bare = _bare_weights(xp, ordered, edge, a, rate)
+    bare = bare_weights(xp, ordered, edge, a, rate)
     q = 1 / xp.astype(size, scores.dtype)
     for _ in range(_MAX_STEPS):
-        p = _with_lowest(xp, bare, q, a)
+        p = with_lowest(xp, bare, q, a)
         excess = xp.clip(xp.sum(p, axis=-1, keepdims=True) - 1, min=0.0)
         slopes = (q / xp.where(p > 0, p, 1.0)) ** (a - 1)
         slope = xp.clip(xp.sum(xp.where(bare >= 0, slopes, 0.0), axis=-1, keepdims=True), min=1.0)
         last, q = q, xp.clip(q - excess / slope, min=0.0)
         if bool(xp.all((excess <= _NORMALIZATION_TOLERANCE) | (q == last))):
             break
-    return _with_lowest(xp, _bare_weights(xp, scores, edge, a, rate), q, a), edge, q
+    return with_lowest(xp, bare_weights(xp, scores, edge, a, rate), q, a), edge, q
 
 
-def _bare_weights(xp: Namespace, scores: Array, edge: Array, a: float, rate: float) -> Array:
+def bare_weights(xp: Namespace, scores: Array, edge: Array, a: float, rate: Array) -> Array:
     """Weights at q = 0, and −1 below the edge.
 
     Differences of close scores are exact, which those of their gaps to the top are not; it matters, because
@@ -137,7 +137,7 @@ def _bare_weights(xp: Namespace, scores: Array, edge: Array, a: float, rate: flo
     return xp.where(support, above ** (1 / a), -1.0)
 
 
-def _with_lowest(xp: Namespace, bare: Array, q: Array, a: float) -> Array:
+def with_lowest(xp: Namespace, bare: Array, q: Array, a: float) -> Array:
     """(bare^a + q^a)^{1/a} on the support, scaled by the larger term so that no power under- or overflows."""
     q = xp.broadcast_to(q, bare.shape)
     larger = xp.maximum(bare, q)
@@ -145,7 +145,7 @@ def _with_lowest(xp: Namespace, bare: Array, q: Array, a: float) -> Array:
     return xp.where(bare >= 0, larger * (1 + ratio**a) ** (1 / a), 0.0)
 
 
-def _supported_scores(xp: Namespace, scores: Array, a: float, rate: float) -> tuple[Array, Array]:
+def _supported_scores(xp: Namespace, scores: Array, a: float, rate: Array) -> tuple[Array, Array]:
     """Scores in descending order, cut where no support reaches, and the number (..., 1) of the supported.
 
     A score is in the support if, with θ put there, the weights of those above sum to less than one. As every
