@@ -27,8 +27,9 @@ class LeftOut(NamedTuple):
     chords : ndarray, shape (L, 3)
         For each: the largest overlap there, its bound's rise per distance, and the radius up to which it
         holds.
-    broken : ndarray of int, shape (1,)
-        Whether a state has been evaluated that no reference covers. What was computed since is void.
+    broken : ndarray of int, shape (2,)
+        Whether a state has been evaluated that no reference covers (what was computed since is void), and how
+        many states have been evaluated.
     where : ndarray, shape (d,)
         The first such state.
     """
@@ -42,7 +43,7 @@ class LeftOut(NamedTuple):
 @jit
 def nothing(d):
     """The `LeftOut` of a problem that has all patterns."""
-    return LeftOut(np.empty((0, d)), np.empty((0, 3)), np.zeros(1, np.int64), np.empty(d))
+    return LeftOut(np.empty((0, d)), np.empty((0, 3)), np.zeros(2, np.int64), np.empty(d))
 
 
 @jit
@@ -51,6 +52,7 @@ def covers(left_out, x, level, length):
     n = left_out.references.shape[0]
     if n == 0:
         return True
+    left_out.broken[1] += 1
     norm = 0.0
     for i in range(x.size):
         norm += x[i] * x[i]

@@ -128,7 +128,9 @@ def _extremes(z, count, overlap_threshold):
 
 
 @jit
-def tally(rows, first, states, scale, thresholds, starts, members, overlap_threshold, gap, overlap_max, above):
+def tally(
+    rows, first, states, scale, thresholds, starts, members, overlap_threshold, gap, overlap_max, above
+):
     """What a block of patterns is to all states of a sweep at once.
 
     Parameters

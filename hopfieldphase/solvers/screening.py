@@ -68,16 +68,16 @@ class Screen:
     def __post_init__(self) -> None:
         M = self.model.M
         self._z, self._distance, self._scratch = np.empty(M), np.empty(M), np.empty(2 * M)
-        self.clear()
 
-    def clear(self) -> None:
-        """Forget all references."""
-        self._references.clear()
+    def clear(self, *, ends: bool = False) -> None:
+        """Forget all references, or all between the first and the last one."""
+        self._references = self._references[:1] + self._references[1:][-1:] if ends else []
 
-    def refer(self, x: np.ndarray, beta: float) -> Problem:
+    def refer(self, x: np.ndarray, beta: float, *, first: bool = False) -> Problem:
         """Compute all overlaps at x, and return the problem of the patterns that can matter near any reference.
 
-        All patterns are taken where that is most of them, or after too many references.
+        All patterns are taken where that is most of them, or after too many references. With `first` it stands
+        before the others, and is kept by `clear`.
 
         Raises
         ------
@@ -97,18 +97,23 @@ class Screen:
         limit = np.partition(self._distance, wanted)[wanted]
         chosen, chord = np.empty(model.M, dtype=np.int64), np.empty(3)
         n = kernel.choose(self._distance, limit, self._z, self.reach, chosen, chord)
-        self._references.append((x.copy(), chosen[:n].copy(), chord))
+        self._references.insert(0 if first else len(self._references), (x.copy(), chosen[:n].copy(), chord))
         self.rows = np.unique(np.concatenate([rows for _, rows, _ in self._references]))
         if 2 * self.rows.size >= model.M:
             return self._all()
         self._left_out = LeftOut(
             np.array([at for at, _, _ in self._references]),
             np.array([bound for _, _, bound in self._references]),
-            np.zeros(1, dtype=np.int64),
+            np.zeros(2, dtype=np.int64),
             np.empty(model.d),
         )
         patterns = take_rows(model.patterns, self.rows)
         return Problem(patterns, model.scale, model.alpha, model.state_scale, self._left_out)
+
+    @property
+    def touched(self) -> int:
+        """Overlaps that were computed of the patterns at hand since the last reference."""
+        return int(self._left_out.broken[1]) * self.rows.size
 
     def broken_at(self) -> np.ndarray | None:
         """The first state that needed a pattern left out, None where there was none."""
@@ -218,6 +223,4 @@ def certify(
             f"a pattern that was left out at beta = {betas[k]:g} has an overlap {gap[k]:.3g} above the threshold: "
             "the patterns have changed while they were read, or are not what their norms say"
         )
-    return Seen(
-        gap, np.max([part[1] for part in parts], axis=0), np.sum([part[2] for part in parts], axis=0)
-    )
+    return Seen(gap, np.max([part[1] for part in parts], axis=0), np.sum([part[2] for part in parts], axis=0))
