@@ -13,7 +13,7 @@ from hopfieldphase.kernels import sweep as kernel
 from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers.options import SolverOptions, kernel_problem, solver_options
-from hopfieldphase.solvers.screening import Screen, certify, is_screened, reaches
+from hopfieldphase.solvers.screening import Screen, certify, floating_type, is_screened, reaches
 
 DIRECTIONS = ("up", "down")
 
@@ -155,7 +155,7 @@ def sweep(
         If the certificate fails: the patterns changed while they were read.
     """
     axis = ascending_axis(betas, "betas")
-    options = solver_options(solver, tol, max_steps, polish, model.patterns.dtype)
+    options = solver_options(solver, tol, max_steps, polish, floating_type(model))
     starts = (start_up, start_down)
     follows = continues(starts)
     ends = (axis[0], axis[-1])

@@ -66,7 +66,7 @@ def distances(z, reach, level, out):
 
 @jit
 def choose(distance, limit, z, reach, chosen, chord):
-    """List the patterns within `limit`; fill `chord` for all others (see `bounds.LeftOut`); return how many."""
+    """List the patterns within `limit`, fill `chord` for the others (`bounds.LeftOut`); return how many."""
     n = 0
     height, radius = -np.inf, np.inf
     for mu in range(z.size):

@@ -141,8 +141,8 @@ def sweep_path(
 
     `states` is (n, d) to keep the states or (0, d); `last` (d,) receives the final state. Returns the number
     of points done: fewer than there are where the next one needs a pattern that was left out. `last` is then
-    how far it came in as many steps as the table says, from where a call that begins one value earlier goes on
-    if it is given as `resumed`, (1, d) in the place of (0, d).
+    how far it came, in as many steps as the table says: from there a call that begins one value earlier goes
+    on if it is given as `resumed`, (1, d) in the place of (0, d).
     """
     M, d = problem.patterns.shape
     work = workspace(M, d)

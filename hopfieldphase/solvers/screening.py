@@ -34,6 +34,12 @@ def is_screened(model: HopfieldModel) -> bool:
     return model.alpha > 1 and (model.M >= SCREENED_FROM or isinstance(model.patterns, StoredRows))
 
 
+def floating_type(model: HopfieldModel) -> np.dtype[Any]:
+    """The type of the patterns, without reading them."""
+    known = isinstance(model.patterns, np.ndarray | StoredRows)
+    return model.patterns.dtype if known else np.asarray(model.patterns).dtype
+
+
 def blocks_of(patterns: Any, task: Any, threads: int | None = None) -> None:
     """Call ``task(first, rows)`` for every block of rows, over threads; the kernels take what it gets."""
     bounds = block_bounds(patterns.shape)
@@ -74,10 +80,10 @@ class Screen:
         self._references = self._references[:1] + self._references[1:][-1:] if ends else []
 
     def refer(self, x: np.ndarray, beta: float, *, first: bool = False) -> Problem:
-        """Compute all overlaps at x, and return the problem of the patterns that can matter near any reference.
+        """Compute all overlaps at x: the problem of the patterns that can matter near this or any reference.
 
-        All patterns are taken where that is most of them, or after too many references. With `first` it stands
-        before the others, and is kept by `clear`.
+        All patterns are taken where that is most of them, or after too many references. With `first` it
+        stands before the others, and is kept by `clear`.
 
         Raises
         ------
@@ -124,8 +130,8 @@ class Screen:
         model = self.model
         if model.M * model.d * 8 > memory() // 2 and not _is_mapped_as_it_is(model.patterns):
             raise InputError(
-                f"the state needs most of the {model.M} patterns at once, {model.M * model.d * 8 / 2**30:.0f} "
-                "GiB, more than half of the memory: choose larger beta, where fewer patterns have weight"
+                f"the state needs most of the {model.M} patterns at once, which is more than half of the "
+                "memory: choose larger beta, where fewer patterns have weight"
             )
         self.rows = np.arange(model.M)
         self._left_out = nothing(model.d)
@@ -220,7 +226,7 @@ def certify(
     if (bad := np.flatnonzero(gap > allowed)).size:
         k = bad[0]
         raise ScreeningError(
-            f"a pattern that was left out at beta = {betas[k]:g} has an overlap {gap[k]:.3g} above the threshold: "
-            "the patterns have changed while they were read, or are not what their norms say"
+            f"a pattern that was left out at beta = {betas[k]:g} has an overlap {gap[k]:.3g} above the "
+            "threshold: the patterns have changed while they were read"
         )
     return Seen(gap, np.max([part[1] for part in parts], axis=0), np.sum([part[2] for part in parts], axis=0))
