@@ -17,6 +17,10 @@ NOT_CONVERGED = 3
 INTERRUPTED = 130
 
 
+class Interrupted(HopfieldPhaseError):
+    """A run was cut short, and something is kept: one line that says what."""
+
+
 def report_failure(error: BaseException, debug: bool) -> int:
     """Write one line about an error to stderr (with `debug` its traceback before); return the exit code."""
     if debug:
@@ -29,6 +33,8 @@ def report_failure(error: BaseException, debug: bool) -> int:
 def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted; no result was written", INTERRUPTED
+    if isinstance(error, Interrupted):
+        return str(error), INTERRUPTED
     if isinstance(error, HopfieldPhaseError):
         return f"error: {_one_line(error)}", BAD_INPUT
     if isinstance(error, MemoryError):

@@ -32,15 +32,27 @@ def info(
         Path,
         typer.Argument(metavar="FILE", help="A result folder, a .zarr or .nc dataset, or patterns."),
     ],
+    cite: Annotated[
+        bool, typer.Option("--cite", help="Print BibTeX for the methods and papers behind a result.")
+    ] = False,
     json: options.Json = False,
     no_color: options.NoColor = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show what a result folder or a file holds: options, dimensions, variables, summary."""
+    """Show what a result folder or a file holds: options, dimensions, variables, summary.
+
+    Of a run that is not finished, how far it is.
+    """
+    from hopfieldphase.cli.info_grid import citations_of, progress_lines, unfinished
+
     console = Console(color=not no_color)
-    found = _describe(file)
-    if json:
+    found = unfinished(file) or _describe(file)
+    if cite:
+        console.report(citations_of(found))
+    elif json:
         console.data(found)
+    elif "state" in found:
+        console.report("\n".join(progress_lines(found)))
     else:
         console.report("\n".join(_lines(found)))
 
@@ -76,6 +88,7 @@ def _patterns(file: Path) -> dict[str, Any]:
 def _dataset(file: Path) -> dict[str, Any]:
     import xarray as xr
 
+    from hopfieldphase.cli.info_grid import finished_grid
     from hopfieldphase.data import store
     from hopfieldphase.data.branch_schema import GROUPS, group, holds_branches
     from hopfieldphase.data.branch_summary import branches_summary
@@ -92,6 +105,9 @@ def _dataset(file: Path) -> dict[str, Any]:
             f"{file} holds no finished result: give a folder that hopfieldphase wrote, or a file"
         )
     folder, data = (file, file / DATA) if (file / DATA).exists() else (file.parent, file)
+    grid = finished_grid(folder) if data.name == DATA else None
+    if grid is not None:
+        return {"path": str(file), **grid}
     tree = store.open(data)
     dataset = tree.to_dataset() if isinstance(tree, xr.DataTree) else tree
     provenance = None
@@ -198,7 +214,8 @@ def _study(found: dict[str, Any]) -> "Callable[[dict[str, Any]], list[str]] | No
     from hopfieldphase.runs.studies import STUDIES, load
 
     name = str(found["options"].get("study"))
-    return load(STUDIES[name].lines) if name in STUDIES and name not in RUNNERS else None
+    common = name in STUDIES and (name == "grid" or name not in RUNNERS)
+    return load(STUDIES[name].lines) if common else None
 
 
 def _words(label: str) -> str:

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 SWEEP, ATTENTION, PATTERNS, OUTPUT = "Sweep", "Attention", "Patterns", "Output"
+WORKERS = "Workers"
 
 
 def _option(group: str, metavar: str | None, text: str, *names: str) -> Any:
@@ -63,7 +64,7 @@ Solver = Annotated[
 Tol = Annotated[
     float | None, _option(SWEEP, "TOL", "Bound on the relative residual of a state.  [default: 1.8e-12]")
 ]
-Device = Annotated[str, _option(SWEEP, "NAME", "Where to compute.  [default: cpu]")]
+Device = Annotated[str, _option(SWEEP, "NAME", "Where to compute: cpu or cuda (a GPU).  [default: cpu]")]
 
 PatternFile = Annotated[
     str | None, _option(PATTERNS, "FILE", "Patterns from a .npy, .npz, .csv or .nc file.", "--patterns")

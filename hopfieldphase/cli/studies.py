@@ -1,6 +1,6 @@
 """What runs a study from its spec: a command's own flow, or the common one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ LEARN = ("torch", "transformers")
 RUNNERS = {
     "sweep-beta": "cli.sweep:run_spec",
     "sweep-kappa": "cli.sweep:run_spec",
+    "grid": "cli.grid:run_spec",
     "branches": "cli.branches:run_spec",
     "branches-kappa": "cli.load_branches:run_spec",
     "phase-diagram": "cli.diagram:run_spec",
@@ -28,12 +29,29 @@ RUNNERS = {
 """Studies whose commands have a flow of their own."""
 
 
-def run(spec: Any, out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool) -> None:
-    """Compute any study into its folder, or show the finished result; exit code 3 where something failed."""
+def run(
+    spec: Any,
+    out: Path | None,
+    console: Console,
+    *,
+    force: bool,
+    plot: bool,
+    as_json: bool,
+    spread: Mapping[str, Any] | None = None,
+) -> None:
+    """Compute any study into its folder, or show the finished result; exit code 3 where something failed.
+
+    `spread` says which executor computes the sweeps of a grid.
+    """
     from hopfieldphase.runs.studies import load
 
     runner = load(RUNNERS[spec.study]) if spec.study in RUNNERS else _measure
-    runner(spec, out, console, force=force, plot=plot, as_json=as_json)
+    if spread and spec.study != "grid":
+        raise InputError(
+            f"--{next(iter(spread))} is for grids of sweeps, but this is a {spec.study} study, which takes "
+            "every core by itself: leave it out"
+        )
+    runner(spec, out, console, force=force, plot=plot, as_json=as_json, **(spread or {}))
 
 
 def draw(plot: Callable[[Any], Any], data: Any, file: Path) -> None:
@@ -77,7 +95,7 @@ def _measure(
         announce=lambda: console.say(spec.headline),
         compute=compute,
         lines=studies.load(study.lines),
-        name_failures=_name_failures,
+        name_failures=name_failures,
         force=force,
         plot=plot,
         as_json=as_json,
@@ -96,7 +114,8 @@ def check_extra(measure: str) -> None:
         )
 
 
-def _name_failures(summary: dict[str, Any], console: Console) -> None:
+def name_failures(summary: dict[str, Any], console: Console) -> None:
+    """Warn of what did not converge: the first few of it."""
     failed = summary["unconverged"]
     for text in failed[:SHOWN_FAILURES]:
         console.warn(f"warning: {text}")

@@ -115,7 +115,7 @@ def columns(
     symbol = {"beta": r"$\beta$", "kappa": r"$\kappa$"}[parameter]
     for name, quantity in {**schema.PATTERNS, **LOOP}.items():
         named = (
-            replace(quantity, long_name=f"{quantity.long_name} in {symbol}") if "_edge" in name else quantity
+            replace(quantity, long_name=f"{quantity.long_name}, {symbol}") if "_edge" in name else quantity
         )
         found[name] = Column(named, (), ())
     return found

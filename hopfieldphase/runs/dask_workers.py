@@ -92,16 +92,14 @@ class DaskWorkers:
 
     @contextmanager
     def _client(self) -> Iterator[Client]:
+        local: Any = {
+            "n_workers": self._workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None,
+            "silence_logs": logging.CRITICAL,
+        }  # fmt: skip
         with _quiet(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if self._scheduler is None:
-                with (
-                    LocalCluster(
-                        n_workers=self._workers, threads_per_worker=1, processes=True,
-                        dashboard_address=":0", silence_logs=logging.CRITICAL,
-                    ) as cluster,
-                    Client(cluster) as client,
-                ):  # fmt: skip
+                with LocalCluster(**local) as cluster, Client(cluster) as client:
                     yield client
                 return
             try:

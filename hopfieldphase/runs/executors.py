@@ -173,12 +173,15 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, old)
 
 
-def make_executor(name: str = "serial", workers: int | None = None, scheduler: str | None = None) -> Executor:
+def make_executor(
+    name: str | None = None, workers: int | None = None, scheduler: str | None = None
+) -> Executor:
     """The executor of a name.
 
     Parameters
     ----------
-    name : {"serial", "processes", "dask"}
+    name : {"serial", "processes", "dask"}, optional
+        By default what the others ask for: Dask for a scheduler, processes for workers, else serial.
     workers : int, optional
         How many, for processes and for Dask on this machine.
     scheduler : str, optional
@@ -189,6 +192,9 @@ def make_executor(name: str = "serial", workers: int | None = None, scheduler: s
     InputError
         For another name, for options that it does not take, and where Dask is not installed.
     """
+    name = name or ("dask" if scheduler is not None else "serial" if workers is None else "processes")
+    if workers is not None and workers < 1:
+        raise InputError(f"workers = {workers} is not a number of workers: give at least 1")
     if name not in EXECUTORS:
         raise InputError(f"executor = {name} is unknown: use {', '.join(EXECUTORS)}")
     if name == "serial" and workers not in (None, 1):

@@ -382,12 +382,14 @@ def _tables(spec: GridSpec, patterns: Mapping[str, Patterns]) -> tuple[dict[str,
         ds = [int(value) for value in spec.grid["d"]] if "d" in spec.grid else [int(d or 1)]
         rows = np.array([pattern_counts(first.kappas, one)[1] for one in ds])
         counts = rows if "d" in spec.grid else rows[0]
-    options = spec.model_dump(exclude={"study", "digests"})
-    options["base"] = {
-        name: {key: item for key, item in value.items() if key != "path"} if name == "patterns" else value
-        for name, value in spec.base.items()
-    }
-    options["digests"] = [spec.digests[path] for path in spec.paths]
+    nested = {name: value for name, value in spec.base.items() if name not in ("study", "patterns")}
+    source = {name: value for name, value in spec.base.get("patterns", {}).items() if name != "path"}
+    options = {
+        "sweep": spec.base["study"], "realizations": spec.realizations, "axes": ",".join(spec.grid),
+        **nested, **source,
+    }  # fmt: skip
+    if spec.paths:
+        options["sha256"] = ",".join(spec.digests[path] for path in spec.paths)
     coordinates = frame(
         spec.parameter, first.grid, spec.grid, spec.shape[-1], options, counts=counts, components=components
     )

@@ -20,7 +20,7 @@ from typing import Any
 from hopfieldphase import __version__
 from hopfieldphase.data.files import OutputError, replacing
 from hopfieldphase.data.provenance import git_revision
-from hopfieldphase.runs.folder import RUN
+from hopfieldphase.runs.folder import MARKER, RUN
 
 _PLAN, _SESSIONS, _DONE = "run.json", "sessions.jsonl", "done"
 
@@ -125,6 +125,11 @@ class Ledger:
             with suppress(OSError, ValueError, TypeError):
                 found[int(file.stem)] = Mark(**json.loads(file.read_text(encoding="utf-8")))
         return found
+
+    def discard(self) -> None:
+        """Forget the run and the result in its folder: everything is to be computed anew."""
+        (self._folder / MARKER).unlink(missing_ok=True)
+        self.remove()
 
     def remove(self) -> None:
         """Forget the run."""

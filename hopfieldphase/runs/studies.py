@@ -56,6 +56,7 @@ class Study:
 STUDIES: dict[str, Study] = {
     "sweep-beta": Study("sweep", "runs.specs:SweepSpec", "runs.sweeps:sweep_beta"),
     "sweep-kappa": Study("sweep", "runs.kappa_spec:KappaSpec", "runs.kappa:sweep_kappa_tree"),
+    "grid": Study("grid", "runs.grid_spec:GridSpec", resumed="runs.grid:compute_grid"),
     "branches": Study("branches", "runs.branch_spec:BranchSpec", "runs.branches:branches_tree"),
     "branches-kappa": Study(
         "load_branches", "runs.load_branch_spec:LoadBranchSpec", "runs.load_branches:load_branches_tree"

@@ -1,0 +1,103 @@
+"""Grids of sweeps on the command line: which executor, and what is said when a run is cut short."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from hopfieldphase.cli.console import Console
+from hopfieldphase.cli.failures import NOT_CONVERGED, Interrupted
+from hopfieldphase.cli.study import run_study
+
+if TYPE_CHECKING:
+    from hopfieldphase.runs.grid_spec import GridSpec
+
+
+def run_spec(
+    spec: "GridSpec",
+    out: Path | None,
+    console: Console,
+    *,
+    force: bool,
+    plot: bool,
+    as_json: bool,
+    executor: str | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> None:
+    """Compute a grid, or what is missing of it; leave with exit code 3 if some point did not converge."""
+    from functools import partial
+
+    from hopfieldphase.cli.studies import draw, name_failures
+    from hopfieldphase.kernels.threads import thread_count
+    from hopfieldphase.runs.executors import make_executor
+
+    thread_count()  # a wrong environment is reported before anything starts
+    chosen = make_executor(executor, workers, scheduler)
+    if not spec.is_resolved:
+        from hopfieldphase.runs.grid import resolve_grid
+
+        spec = resolve_grid(spec)
+
+    def compute(path: Path) -> dict[str, Any]:
+        from hopfieldphase.kernels.compilation import on_first_compilation
+        from hopfieldphase.runs.grid import compute_grid
+        from hopfieldphase.runs.ledger import Ledger
+        from hopfieldphase.runs.sweep_results import warm_up
+
+        on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+        warm_up(spec.cell(0))  # compiled once here, read by the workers
+        if force:
+            Ledger(path).discard()
+        drawn = None
+        if plot:
+            from hopfieldphase.plotting.grid import plot_grid
+
+            drawn = partial(draw, plot_grid)
+        with console.progress("sweeps", spec.tasks) as progress, _kept(path, spec.tasks):
+            return compute_grid(spec, path, executor=chosen, draw=drawn, progress=progress)
+
+    from hopfieldphase.data.grid import grid_lines
+
+    summary = run_study(
+        spec,
+        out,
+        console,
+        announce=lambda: console.say(spec.headline),
+        compute=compute,
+        lines=grid_lines,
+        name_failures=name_failures,
+        force=force,
+        plot=plot,
+        as_json=as_json,
+    )
+    if summary["unconverged"]:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+@contextmanager
+def _kept(path: Path, tasks: int) -> Iterator[None]:
+    """Say what an interrupted run has kept; a batch system that ends the job interrupts it like Ctrl-C."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    old = signal.signal(signal.SIGTERM, interrupt) if main else None
+    try:
+        yield
+    except KeyboardInterrupt:
+        from hopfieldphase.runs.progress import run_progress
+
+        found = run_progress(path)
+        done = 0 if found is None else found["done"]
+        raise Interrupted(
+            f"interrupted; {done} of {tasks} sweeps are kept in {path}: the same command computes the rest"
+        ) from None
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, old)
