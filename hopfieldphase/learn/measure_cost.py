@@ -48,10 +48,11 @@ def check_memory(training: MeasureTraining, device: str = "cpu", at_once: int = 
     needed, there = at_once * memory_needed(training), available_memory(device)
     if needed > there:
         several = f" for {at_once} trainings at once" if at_once > 1 else ""
+        fewer = ", or set HOPFIELDPHASE_THREADS=1 to train one by one" if at_once > 1 else ""
         where = "the GPU" if device == "cuda" else "this machine"
         raise InputError(
             f"batches of {training.batch} x {training.points} points need about {needed / GIB:.0f} GiB"
-            f"{several}, {where} has {there / GIB:.0f} GiB: give a smaller batch or fewer points"
+            f"{several}, {where} has {there / GIB:.0f} GiB: give a smaller batch or fewer points{fewer}"
         )
 
 

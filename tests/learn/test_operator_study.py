@@ -122,7 +122,11 @@ def test_outputs_that_are_not_finite_are_a_result(monkeypatch):
 def test_summary_lines_and_figure(tree):
     summary = operators_summary(tree)
     assert [model["kernel"] for model in summary["models"]] == ["linear-elu", "exponential"] * 2
-    assert all(len(line) <= 80 for line in operators_lines(summary))
+    lines = operators_lines(summary)
+    assert all(len(line) <= 80 for line in lines)
+    paper = operators_lines(summary | {"parameters": 3_163_906, "points": 16384, "batch": 64})
+    assert "the paper, on an H200: 1.87 s a step and 69.4 GiB (exponential)," in paper
+    assert paper[2:-2] == lines[2:]
     axes = plot_operators(tree)
     assert axes.shape == (2, 3)
     assert [line.get_label() for line in axes[1, 2].lines if line.get_label()[0] != "_"] == [
