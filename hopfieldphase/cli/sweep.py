@@ -186,6 +186,10 @@ def run_spec(
     from hopfieldphase.runs.specs import SweepSpec
 
     thread_count()  # a wrong environment is reported before anything starts
+    if spec.device != "cpu":
+        from hopfieldphase.kernels.device import backend_of
+
+        backend_of(spec.device)
     if isinstance(spec, SweepSpec) and spec.patterns.is_data:
         from hopfieldphase.runs.sources import resolve
 

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from hopfieldphase.continuation.starts import continues, in_words, initial_state
-from hopfieldphase.continuation.sweep import DIRECTIONS, OVERLAP_THRESHOLD, Sweep, ascending_axis
+from hopfieldphase.continuation.sweep import OVERLAP_THRESHOLD, Sweep, ascending_axis
 from hopfieldphase.core.arrays import Array
-from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import duplicate_rows
 from hopfieldphase.kernels import batched
-from hopfieldphase.kernels.batched_steps import Batch, States, relative_distance
+from hopfieldphase.kernels.batched_steps import Batch, relative_distance
 from hopfieldphase.kernels.device import Backend
 from hopfieldphase.kernels.relax import NEWTON
 from hopfieldphase.kernels.sweep import (
@@ -82,6 +81,16 @@ def sweep_batch(
     paths = [parts[UP], parts[DOWN]]
     jumped = _jumps(device, axis, paths, options)
     return [_labelled(model, axis, paths, jumped, r, keep_states, starts) for r, model in enumerate(models)]
+
+
+def bytes_per_model(model: HopfieldModel) -> int:
+    """Memory of the device that a model takes while it is swept in both directions."""
+    return 2 * _bytes_per_state(model.M, model.d) + 8 * model.M * model.d
+
+
+def _bytes_per_state(M: int, d: int) -> int:
+    # Twice the weighted patterns of the curvature, and about two dozen rows of scores and weights.
+    return 8 * M * (2 * d + 24)
 
 
 class _Stored:
@@ -183,8 +192,7 @@ def _jumps(device: _Stored, axis: np.ndarray, paths: list[_Path], options: Solve
         asked += [(r, way, i + 1) for r, i in np.argwhere(moved)]
     columns = [[point for point in asked if point[0] == r] for r in range(R)]
     most = max(map(len, columns))
-    each = 8 * device.M * (2 * device.d + 24) * R
-    at_once = max(1, device.backend.memory // each)
+    at_once = max(1, device.backend.memory // (R * _bytes_per_state(device.M, device.d)))
     for first in range(0, most, at_once):
         S = min(at_once, most - first)
         x, before = np.zeros((R, S, device.d)), np.zeros((R, S, device.d))

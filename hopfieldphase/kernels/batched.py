@@ -222,7 +222,7 @@ def _last_step(batch: Batch, states: States, active: Array) -> tuple[States, Arr
 
 
 def _verify(batch: Batch, states: States, verdict: Array) -> tuple[Array, Array, Array, Array]:
-    """Status of stationary states, both one-sided λ_min/β, and the soft direction; see `kernels.relax.verify`."""
+    """Status of stationary states, both one-sided λ_min/β, and the soft direction; see `relax.verify`."""
     xp, alpha = batch.xp, batch.alpha
     curve, soft = spectrum(batch, response(xp, states.p, alpha))
     inner = outer = curve

@@ -100,7 +100,7 @@ def choose(xp: Namespace, where: Array, these: States, others: States) -> States
 
 
 def response(xp: Namespace, p: Array, alpha: float) -> Array:
-    """w = p^{2−α}/α on the support, as it enters the Hessian."""
+    """The response w = p^{2−α}/α on the support, as it enters the Hessian."""
     if math.isinf(alpha):
         return xp.zeros_like(p)
     if alpha == 1:

@@ -13,8 +13,8 @@ from hopfieldphase.core.arrays import Array, Namespace
 def newton_steps(M: int) -> int:
     """How many Newton steps M scores get.
 
-    Scores of many laws (normal, uniform, exponential, Cauchy, geometric) need up to 6 at M = 100, 10 at 10⁴ and
-    13 at 3·10⁵.
+    Scores of many laws (normal, uniform, exponential, Cauchy, geometric) need up to 6 at M = 100, 10 at 10⁴,
+    and 13 at 3·10⁵.
     """
     return 6 + math.ceil(math.log2(M) / 2)
 
@@ -22,8 +22,8 @@ def newton_steps(M: int) -> int:
 def weights(xp: Namespace, z: Array, top: Array, alpha: float, beta: Array) -> tuple[Array, Array]:
     """Weights p (..., M) and threshold θ (..., 1) at α of scores z, with top (..., 1) = max z, at β (..., 1).
 
-    Scores −∞ are absent patterns. θ is NaN for α = 1 and ∞. Where |Σp − 1| is above rounding, the fixed number
-    of steps was too small.
+    Scores −∞ are absent patterns. θ is NaN for α = 1 and ∞. Where |Σp − 1| is above rounding, the fixed
+    number of steps was too small.
     """
     if math.isinf(alpha):
         return roots.hardmax(xp, top - z), xp.full_like(top, math.nan)

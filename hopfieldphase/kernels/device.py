@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from hopfieldphase.core.arrays import Array, Namespace
 from hopfieldphase.core.errors import InputError
-
-DEVICES = ("cpu", "cuda")
 
 # What a batch may take of the memory of the processor; a GPU is asked how much is free.
 HOST_BYTES = 2**30
@@ -54,8 +53,8 @@ def backend_of(device: str) -> Backend:
     found = _cupy() or _torch_cuda()
     if found is None:
         raise InputError(
-            "device = 'cuda', but neither CuPy nor PyTorch finds a CUDA GPU here: use device 'cpu', or install "
-            "cupy-cuda12x or a CUDA build of torch on a machine with a GPU"
+            "device = 'cuda', but neither CuPy nor PyTorch finds a CUDA GPU here: use 'cpu', or install "
+            "CuPy or a CUDA build of PyTorch on a machine that has one"
         )
     return found
 
@@ -66,12 +65,14 @@ def numpy_like(xp: Namespace) -> Backend:
 
 
 def torch_on(name: str) -> Backend:
-    """The backend of PyTorch on one of its devices, "cpu" or "cuda"."""
-    import array_api_compat.torch as xp
-    import torch
+    """The backend of PyTorch on one of its devices, "cpu" or "cuda".
 
+    On the processor small batches are fastest with one thread, `torch.set_num_threads(1)`.
+    """
+    torch: Any = import_module("torch")
+    xp = import_module("array_api_compat.torch")
     if name == "cpu":
-        return Backend(xp, "cpu", lambda array: torch.as_tensor(array), lambda tensor: tensor.numpy())
+        return Backend(xp, "cpu", torch.as_tensor, lambda tensor: tensor.numpy())
     return Backend(
         xp,
         torch.cuda.get_device_name(),
@@ -84,24 +85,25 @@ def torch_on(name: str) -> Backend:
 
 def _cupy() -> Backend | None:
     try:
-        import cupy
-
+        cupy: Any = import_module("cupy")
         if cupy.cuda.runtime.getDeviceCount() == 0:
             return None
     except Exception:  # not installed, or installed without a driver that works
         return None
-    import array_api_compat.cupy as xp
-
-    card: Any = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"]
-    free = cupy.cuda.runtime.memGetInfo()[0]
+    card = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
     return Backend(
-        xp, card.decode(), cupy.asarray, cupy.asnumpy, free // 2, lambda: cupy.cuda.Device().synchronize()
+        import_module("array_api_compat.cupy"),
+        card,
+        cupy.asarray,
+        cupy.asnumpy,
+        cupy.cuda.runtime.memGetInfo()[0] // 2,
+        lambda: cupy.cuda.Device().synchronize(),
     )
 
 
 def _torch_cuda() -> Backend | None:
     try:
-        import torch
+        torch: Any = import_module("torch")
     except ImportError:
         return None
     return torch_on("cuda") if torch.cuda.is_available() else None

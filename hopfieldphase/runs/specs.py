@@ -27,6 +27,7 @@ DEFAULT_BETAS = "20:400:2"
 DEFAULT_REALIZATIONS = 10
 
 Noise = Literal["gaussian", "unit"]
+Device = Literal["cpu", "cuda"]
 Solver = Literal["auto", "gradient-descent", "fixed-point", "newton"]
 
 ALL = "all"
@@ -288,7 +289,7 @@ class FollowSpec(StudySpec):
     tol: Annotated[float | None, real("tol", 4 * sys.float_info.epsilon, 1, "[)")] = None
     polish: bool = True
     keep_states: bool = False
-    device: Annotated[Literal["cpu"], one_of("device", ("cpu",))] = "cpu"
+    device: Annotated[Device, one_of("device", get_args(Device))] = "cpu"
 
     @model_validator(mode="after")
     def _follow(self) -> Self:

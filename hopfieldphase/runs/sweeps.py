@@ -1,6 +1,6 @@
 """Sweeps as labelled results: realizations over threads, one dataset at the end."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from hopfieldphase.data.build import sweep_dataset
 from hopfieldphase.kernels.attention import weights
 from hopfieldphase.model import AttentionModel, HopfieldModel
 from hopfieldphase.runs.attention_spec import describe_attention, make_attention
+from hopfieldphase.runs.device import sweep_on_device
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.runs.sources import Patterns, make_patterns, resolve, suggest_betas
@@ -41,6 +42,7 @@ def sweep_beta(
     tol: float | None = None,
     polish: bool = True,
     keep_states: bool = False,
+    device: str = "cpu",
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
@@ -71,6 +73,9 @@ def sweep_beta(
         False runs the solver literally, and returns saddles as such.
     keep_states : bool
         Also keep the states, as the variable `state`.
+    device : {"cpu", "cuda"}
+        Where to compute: with compiled kernels on the processor, or with CuPy or PyTorch on a GPU, there all
+        realizations and both directions at once (`hopfieldphase.continuation.batched_sweep`).
     threads : int, optional
         By default every core that this process may use; results do not depend on it.
     progress : callable, optional
@@ -86,7 +91,7 @@ def sweep_beta(
     ------
     InputError
         If the grid, a start, an option or a number of threads lies outside its domain, if the models
-        differ in shape, or if options are given next to a spec.
+        differ in shape, if there is no such device, or if options are given next to a spec.
 
     Notes
     -----
@@ -104,18 +109,19 @@ def sweep_beta(
     given = {"start_up": start_up, "start_down": start_down, "solver": solver, "tol": tol, "polish": polish,
              "keep_states": keep_states}  # fmt: skip
     if isinstance(models, SweepSpec):
-        _refuse_options({"betas": betas} | given)
+        _refuse_options({"betas": betas, "device": device} | given)
         return _sweep_spec(resolve(models), threads, progress)
     rows = [models] if isinstance(models, Model) else list(models)
     first = _common_shape(rows)
     axis = _axis(first, betas)
-    sweeps = run_tasks(lambda i: _sweep(rows[i], axis, given, threads), len(rows), threads, progress)
+    sweeps = _sweeps(rows.__getitem__, len(rows), axis, given, device, threads, progress)
     options = {
         **_map(first),
         "M": first.M,
         "d": first.d,
         "scale": first.scale,
         "betas": format_grid(axis),
+        "device": device,
     }
     return sweep_dataset(sweeps[0] if isinstance(models, Model) else sweeps, options | given)
 
@@ -123,6 +129,8 @@ def sweep_beta(
 def warm_up(spec: SweepSpec) -> None:
     """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
     np.empty((spec.patterns.M or 1, spec.patterns.d or 1))  # no memory for these: say so before compiling
+    if spec.device != "cpu":
+        return
     if spec.attention is None:
         model = HopfieldModel(np.eye(2), spec.alpha)
         sweep(model, (1.0, 2.0), solver=spec.solver, polish=spec.polish, threads=1)
@@ -144,6 +152,21 @@ def spec_sweep(spec: SweepSpec, model: Model, threads: int | None = None) -> Swe
     """The sweep of one realization of a resolved spec, given its model."""
     given = {name: getattr(spec, name) for name in _OPTIONS}
     return _sweep(model, spec.betas or (), given, threads)
+
+
+def _sweeps(
+    make: Callable[[int], Model],
+    count: int,
+    axis: Sequence[float],
+    given: dict[str, Any],
+    device: str,
+    threads: int | None,
+    progress: Progress | None,
+) -> list[Sweep]:
+    """The sweeps of the models make(0) … make(count − 1)."""
+    if device != "cpu":
+        return sweep_on_device(make, count, axis, given, device, progress)
+    return run_tasks(lambda i: _sweep(make(i), axis, given, threads), count, threads, progress)
 
 
 def _sweep(model: Model, axis: Sequence[float], given: dict[str, Any], threads: int | None) -> Sweep:
@@ -176,7 +199,7 @@ def _map(model: Model) -> dict[str, Any]:
 
 
 def _refuse_options(options: dict[str, Any]) -> None:
-    defaults = {"betas": None} | _OPTIONS
+    defaults = {"betas": None, "device": "cpu"} | _OPTIONS
     for name, value in options.items():
         if not (isinstance(value, type(defaults[name])) and value == defaults[name]):
             raise InputError(

@@ -66,7 +66,7 @@ CASES = [
     (("--solver", "adam"), "solver = 'adam' is unknown"),
     (("--tol", "0"), "tol = 0.0 is outside its domain"),
     (("--tol", "1e-20"), "tol = 1e-20 is outside its domain"),
-    (("--device", "cuda"), "device = 'cuda' is unknown: use cpu"),
+    (("--device", "tpu"), "device = 'tpu' is unknown; the nearest is 'cpu': use cpu, cuda"),
     (("--M", "100000000000000"), "not enough memory"),
     (("--patterns", "missing.npy"), "pattern file missing.npy does not exist"),
     (("--patterns", "nan.npy"), "pattern file nan.npy"),

@@ -68,7 +68,7 @@ def test_solvers_are_those_of_the_solver_room():
         ({"solver": "newtn"}, "solver = 'newtn' is unknown; the nearest is 'newton'"),
         ({"tol": 0}, "tol = 0 is outside its domain"),
         ({"tol": 1e-17}, "tol = 1e-17 is outside its domain"),
-        ({"device": "cuda"}, "device = 'cuda' is unknown: use cpu"),
+        ({"device": "gpu"}, "device = 'gpu' is unknown"),
         ({"polish": "yes"}, "polish = 'yes'"),
         ({"patterns": 3}, "patterns = 3"),
         ({"patterns": {"M": 0}}, "M = 0 is not a whole number >= 1"),
