@@ -54,10 +54,10 @@ class Console:
         write_line(sys.stdout, to_json(value))
 
     @contextmanager
-    def progress(self, what: str, total: int) -> Iterator[Callable[[int, int], None]]:
+    def progress(self, what: str, total: int) -> Iterator[Callable[..., None]]:
         """Show how far a command is: a bar on a terminal, a line per tenth of the way in a log."""
         if self._quiet:
-            yield lambda done, total: None
+            yield lambda done, total, note="": None
         elif self._live:
             with _bar(what, total) as update:
                 yield update
@@ -123,28 +123,29 @@ def _knows_symbols(stream: TextIO) -> bool:
 
 
 @contextmanager
-def _bar(what: str, total: int) -> Iterator[Callable[[int, int], None]]:
+def _bar(what: str, total: int) -> Iterator[Callable[..., None]]:
     from rich.console import Console as Terminal
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     count = "{task.completed:.0f} of {task.total:.0f} " + what
-    text = (TextColumn("{task.percentage:3.0f} %"), TextColumn(count))
+    text = (TextColumn("{task.percentage:3.0f} %"), TextColumn(count), TextColumn("{task.fields[note]}"))
     times = (TimeElapsedColumn(), TimeRemainingColumn())
     columns = (BarColumn(bar_width=30), *text, *times) if _knows_symbols(sys.stderr) else (*text, *times)
     with Progress(*columns, console=Terminal(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(what, total=total, note="")
+        yield lambda done, total, note="": bar.update(task, completed=done, total=total, note=note)
 
 
-def _lines(what: str) -> Callable[[int, int], None]:
+def _lines(what: str) -> Callable[..., None]:
     start, shown = time.monotonic(), 0
 
-    def update(done: int, total: int) -> None:
+    def update(done: int, total: int, note: str = "") -> None:
         nonlocal shown
         tenths = 10 * done // total
         if tenths > shown:
             shown = tenths
             seconds = time.monotonic() - start
-            write_line(sys.stderr, f"{10 * tenths:3d} %  {done} of {total} {what}, {seconds:.1f} s")
+            extra = f", {note}" if note else ""
+            write_line(sys.stderr, f"{10 * tenths:3d} %  {done} of {total} {what}, {seconds:.1f} s{extra}")
 
     return update

@@ -1,49 +1,60 @@
-r"""Reliability and support of trained Transformers as one tree, its summary, and that in words.
+r"""Reliability of trained Transformers against memory load as one tree, its summary, and that in words.
 
-`/selective` and `/uniform` have the observables over (alpha, seed, M) at β = 1, `/selective_beta` and
-`/uniform_beta` those of the same models over (alpha, seed, beta); every observable is the mean over the
-examples, and its standard error stands beside it.
+`/selective` and `/uniform` have the observables over (map, seed, M) at β = 1; every observable is the mean
+over the examples, and its standard error stands beside it. `loss` is the mean training loss of each of
+`LOSS_POINTS` stretches of the training.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hopfieldphase.data import schema
 from hopfieldphase.data.measurement import labelled, measurement
+from hopfieldphase.data.trained import (
+    ASKED,
+    OBSERVABLES,
+    RELIABILITY,
+    compared,
+    means,
+    over_seeds,
+    plain,
+    shared_coordinates,
+    with_error,
+)
 
 TITLE = "capacity and reliability of trained Transformers"
-TASKS = ("selective", "uniform")
 
-_BOTH = {
-    "relative_error": r"error / zero-output baseline $E_{\mathrm{rel}}$",
-    "ipr": r"effective support $1/\Sigma p^2$",
-    "ipr_ratio": r"effective support / $|R|$",
-    "support_size": r"support size $|\mathrm{supp}(p)|$",
-    "relevant_weight": r"attention on the relevant memories",
-}
-OBSERVABLES = {"selective": {"value_correct": r"value top-1 accuracy"} | _BOTH, "uniform": _BOTH}
+LOSS_POINTS = 50
+"""Stretches of a training over which its loss is averaged."""
+
+TRAINED_LOAD = 64
+"""The largest memory load of the training."""
+
+BEST = {"selective": "sparsemax", "uniform": "softmax"}
+"""The most reliable of the three maps, as Appendix G.2 has it."""
 
 
 def capacity_tree(
-    over_loads: Mapping[str, Mapping[str, NDArray[np.float64]]],
-    over_betas: Mapping[str, Mapping[str, NDArray[np.float64]]],
+    observables: Mapping[str, Mapping[str, NDArray[np.float64]]],
     losses: Mapping[str, NDArray[np.float64]],
-    seeds: Sequence[int],
+    alphas: tuple[float, ...],
+    seeds: range,
     options: Mapping[str, Any],
 ) -> xr.DataTree:
     """One labelled tree; every option becomes an attribute.
 
     Parameters
     ----------
-    over_loads, over_betas : mapping
-        By task and observable, arrays (alpha, seed, grid point, example).
+    observables : mapping
+        By task and observable, arrays (map, seed, M, example).
     losses : mapping
-        By task, training losses (alpha, seed, step).
-    seeds : sequence of int
+        By task, training losses (map, seed, step).
+    alphas : tuple of float
+        Tsallis index of each map.
+    seeds : range
     options : mapping
         The options of the spec.
 
@@ -51,56 +62,60 @@ def capacity_tree(
     -------
     xarray.DataTree
     """
-    shared = {
-        "alpha": labelled("alpha", options["alphas"], r"Tsallis index $\alpha$"),
-        "seed": labelled("seed", seeds, "seed"),
-    }
-    M = labelled("M", options["loads"], "memories $M$")
-    beta = labelled("beta", options["betas"], schema.COORDINATES["beta"].long_name)
-    steps = labelled("step", np.arange(options["steps"]), "training step")
-    groups: dict[str, xr.Dataset] = {}
-    for task in TASKS:
-        groups[f"/{task}"] = _means(task, over_loads[task], "M").assign_coords(shared | {"M": M})
-        groups[f"/{task}_beta"] = _means(task, over_betas[task], "beta").assign_coords(
-            shared | {"beta": beta}
-        )
-        loss = labelled(("alpha", "seed", "step"), losses[task], "training loss")
-        groups[f"/{task}"] = groups[f"/{task}"].assign(loss=loss).assign_coords(step=steps)
+    coordinates = shared_coordinates(options["maps"], alphas, seeds)
+    coordinates["M"] = labelled("M", options["loads"], "memories $M$")
+    groups = {}
+    for task, found in observables.items():
+        variables = means(found, OBSERVABLES[task], ("map", "seed", "M"))
+        step, loss = averaged_losses(losses[task])
+        variables["loss"] = labelled(("map", "seed", "step"), loss, "training loss")
+        coordinates["step"] = labelled("step", step, "training step")
+        groups[f"/{task}"] = xr.Dataset(variables, coordinates)
     return measurement("capacity", TITLE, groups, options)
 
 
-def _means(task: str, found: Mapping[str, NDArray[np.float64]], grid: str) -> xr.Dataset:
-    dims = ("alpha", "seed", grid)
-    variables = {}
-    for name, text in OBSERVABLES[task].items():
-        values = found[name]
-        spread = values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
-        variables[name] = labelled(dims, values.mean(axis=-1), text)
-        variables[f"{name}_error"] = labelled(dims, spread, f"standard error of: {text}")
-    return xr.Dataset(variables)
+def averaged_losses(losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Middle steps of at most `LOSS_POINTS` stretches of a training, and the mean losses of each."""
+    steps = losses.shape[-1]
+    parts = np.array_split(np.arange(steps), min(LOSS_POINTS, steps))
+    loss = np.stack([losses[..., part].mean(axis=-1) for part in parts], axis=-1)
+    return np.array([part.mean() for part in parts]), loss
 
 
 def capacity_summary(tree: xr.DataTree) -> dict[str, Any]:
-    """What training and measuring found, as plain JSON values, means over the seeds.
+    """What training and measuring found, as plain JSON values.
 
     Returns
     -------
     dict
-        `steps`, `realizations`, `alphas`, `loads`, `betas`, `beta_load`; for each task, at β = 1 and the
-        largest load, `accuracy` (selective alone), `relative_error`, `ipr` and `support` in the order of
-        `alphas`; `best`, the index with the highest accuracy (selective) or the least error (uniform) there;
-        and `unconverged`, always empty.
+        `steps`, `realizations`, `maps`, `loads`; for each task by map, means over the seeds at the largest
+        load with their standard error (`reliability`, `reliability_error`, None for one seed), `ipr`,
+        `support` and `kept`, the reliability at the largest load over that at the largest trained one (None
+        over zero);
+        `orderings`, at every load the paired comparison of the map that Appendix G.2 finds best with each
+        other one, and `trade_off`, of the smallest load with the largest; and `unconverged`, always empty.
     """
-    alphas = [float(alpha) for alpha in tree.attrs["alphas"]]
-    summary: dict[str, Any] = {name: tree.attrs[name] for name in ("steps", "realizations", "beta_load")}
-    summary |= {name: [float(x) for x in tree.attrs[name]] for name in ("alphas", "loads", "betas")}
-    for task in TASKS:
-        last = tree[task].to_dataset().isel(M=-1).mean("seed")
-        names = {"relative_error": "relative_error", "ipr": "ipr", "support_size": "support"}
-        names = ({"value_correct": "accuracy"} if task == "selective" else {}) | names
-        found = {text: [float(x) for x in last[name].values] for name, text in names.items()}
-        pick = np.argmax(found["accuracy"]) if task == "selective" else np.argmin(found["relative_error"])
-        summary[task] = found | {"best": alphas[int(pick)]}
+    summary: dict[str, Any] = {name: tree.attrs[name] for name in ("steps", "realizations")}
+    summary["maps"] = [str(name) for name in tree.attrs["maps"]]
+    summary["loads"] = [int(M) for M in tree.attrs["loads"]]
+    for task in tree.children:
+        data = tree[task].to_dataset()
+        name, sign = RELIABILITY[task]
+        mean, error = over_seeds(data[name])
+        last = data.isel(M=-1).mean("seed")
+        summary[task] = {
+            "reliability": plain(mean[:, -1]),
+            "reliability_error": plain(error[:, -1]),
+            "ipr": plain(last["ipr"].values),
+            "support": plain(last["support_size"].values),
+            "kept": [a / b if b else None for a, b in zip(*mean[:, [-1, _trained(data)]].T, strict=True)],
+            "orderings": _orderings(data, name, sign, BEST[task]),
+            "trade_off": [
+                {"map": str(at)} | compared(sign * (here.isel(M=0) - here.isel(M=-1)).values)
+                for at in data["map"].values
+                for here in (data[name].sel(map=at),)
+            ],
+        }
     return summary | {"unconverged": []}
 
 
@@ -108,19 +123,49 @@ def capacity_lines(summary: Mapping[str, Any]) -> list[str]:
     """The summary in words, in lines of at most 80 columns."""
     lines = [
         f"{summary['steps']} training steps, {summary['realizations']} seed(s); "
-        f"at beta = 1 with M = {summary['loads'][-1]:g} memories:"
+        f"at beta = 1 with M = {summary['loads'][-1]} memories:"
     ]
-    for task, what in (("selective", "one memory"), ("uniform", "the mean of a cluster")):
+    for task, asked in ASKED.items():
+        if task not in summary:
+            continue
         found = summary[task]
-        lines += ["", f"{task}: asked for {what}"]
-        head = "accuracy  " if task == "selective" else ""
-        lines.append(f"  alpha  {head}error/zero output   1/sum p^2    support")
-        for i, alpha in enumerate(summary["alphas"]):
-            accuracy = f"{found['accuracy'][i]:8.3f}  " if task == "selective" else ""
+        what = "accuracy" if task == "selective" else "error/zero output"
+        lines += ["", f"{task}: asked for {asked}"]
+        lines.append(
+            f"  {'map':17} {what:>17} {'1/sum p^2':>10} {'support':>8}  at {summary['loads'][-1]}/64"
+        )
+        for i, name in enumerate(summary["maps"]):
+            value = with_error(found["reliability"][i], found["reliability_error"][i])
             lines.append(
-                f"  {alpha:5g}  {accuracy}{found['relative_error'][i]:17.4f}"
-                f"  {found['ipr'][i]:10.2f} {found['support'][i]:10.1f}"
+                f"  {name:17} {value:>17} {found['ipr'][i]:10.2f} {found['support'][i]:8.1f}"
+                f"  {with_error(found['kept'][i], None)}"
             )
-        best = "highest accuracy" if task == "selective" else "least error"
-        lines.append(f"  {best}: alpha = {found['best']:g}")
+        for order in found["orderings"]:
+            counts = order["verdicts"]
+            lines.append(
+                f"  {order['better']} more reliable than {order['worse']}: holds at {counts.count('holds')}, "
+                f"opposite at {counts.count('opposite')} of {len(counts)} loads"
+            )
     return lines
+
+
+def _trained(data: xr.Dataset) -> int:
+    """Place of the largest load that was trained on (or of the first, where all are larger)."""
+    return max(int((data["M"].values <= TRAINED_LOAD).sum()) - 1, 0)
+
+
+def _orderings(data: xr.Dataset, name: str, sign: int, best: str) -> list[dict[str, Any]]:
+    """The best map of the paper against each other one, at every load."""
+    names = [str(at) for at in data["map"].values]
+    if best not in names:
+        return []
+    rows = []
+    for other in names:
+        if other == best:
+            continue
+        differences = sign * (data[name].sel(map=best) - data[name].sel(map=other))
+        found = [compared(differences.isel(M=k).values) for k in range(data.sizes["M"])]
+        keys = ("difference", "error", "verdict")
+        columns = {f"{key}s": [at[key] for at in found] for key in keys}
+        rows.append({"better": best, "worse": other} | columns)
+    return rows

@@ -1,27 +1,39 @@
-"""Capacity and reliability of trained Transformers as a labelled result: from a spec to its folder."""
+"""Reliability of trained Transformers against memory load as a labelled result: from a spec to its folder."""
 
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from hopfieldphase.data.capacity import OBSERVABLES, capacity_summary, capacity_tree
-from hopfieldphase.learn.capacity import reliability
-from hopfieldphase.learn.retrieval_data import Task
+from hopfieldphase.data.capacity import capacity_summary, capacity_tree
+from hopfieldphase.data.trained import OBSERVABLES
+from hopfieldphase.learn.capacity import Reliability, reliability
 from hopfieldphase.learn.training import Trained, Training, train
-from hopfieldphase.runs.capacity_spec import CapacitySpec
+from hopfieldphase.learn.workers import News, run_trainings
+from hopfieldphase.runs.capacity_spec import CapacitySpec, TrainedSpec
+from hopfieldphase.runs.learned_maps import learned_map
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.results import Draw, write_result
 
-_TASKS: tuple[Task, ...] = ("selective", "uniform")
+
+@dataclass(frozen=True)
+class Job:
+    """One model to train, and where it is then measured: points (M, β)."""
+
+    training: Training
+    points: tuple[tuple[int, float], ...]
+    examples: int
+    state: Path | None
 
 
 def capacity(
     spec: CapacitySpec, folder: Path | None = None, *, progress: Progress | None = None
 ) -> xr.DataTree:
-    """Train a model for each task, index and seed, and measure it over loads and temperatures.
+    """Train a model for each task, map and seed, and measure it over memory loads.
 
     Parameters
     ----------
@@ -29,7 +41,7 @@ def capacity(
     folder : Path, optional
         Where the state of every training is kept, so that a killed run goes on.
     progress : callable, optional
-        Called as ``progress(training steps done, all training steps)``.
+        Called as ``progress(training steps done, all training steps, text with the loss)``.
 
     Returns
     -------
@@ -38,33 +50,18 @@ def capacity(
 
     Notes
     -----
-    Appendices G.2 and G.3 (frozen β) of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
+    Appendix G.2 of "On the Statistical Mechanics of Attention" (arXiv:2610.17347).
     """
-    seeds = range(spec.seed, spec.seed + spec.realizations)
-    shape = (len(spec.alphas), len(seeds))
-    places = [(i, j) for i in range(shape[0]) for j in range(shape[1])]
-    total = len(_TASKS) * len(places) * spec.steps
-    over_loads, over_betas, losses = {}, {}, {}
-    before = 0
-    for task in _TASKS:
-        names = OBSERVABLES[task]
-        losses[task] = np.empty((*shape, spec.steps))
-        over_loads[task] = {name: np.empty((*shape, len(spec.loads), spec.examples)) for name in names}
-        over_betas[task] = {name: np.empty((*shape, len(spec.betas), spec.examples)) for name in names}
-        for i, j in places:
-            training = Training(task, spec.alphas[i], seed=seeds[j], steps=spec.steps)
-
-            def news(done: int, _: int, before: int = before) -> None:
-                if progress is not None:
-                    progress(before + done, total)
-
-            trained = train(training, _state(folder, training), progress=news)
-            before += spec.steps
-            losses[task][i, j] = trained.losses
-            _fill(over_loads[task], (i, j), trained, [(M, 1.0) for M in spec.loads], spec.examples)
-            at_betas = [(spec.beta_load, beta) for beta in spec.betas]
-            _fill(over_betas[task], (i, j), trained, at_betas, spec.examples)
-    return capacity_tree(over_loads, over_betas, losses, seeds, spec.model_dump())
+    points = tuple((M, 1.0) for M in spec.loads)
+    jobs = [Job(training, points, spec.examples, state(folder, training)) for training in trainings(spec)]
+    found = run_trainings(_work, jobs, spec.steps, progress)
+    shape = (len(spec.maps), spec.realizations)
+    observables, losses = {}, {}
+    for task, part in zip(spec.tasks, np.split(np.arange(len(jobs)), len(spec.tasks)), strict=True):
+        losses[task] = np.array([found[k][0] for k in part]).reshape(*shape, spec.steps)
+        observables[task] = stacked([found[k][1] for k in part], OBSERVABLES[task], shape)
+    alphas = tuple(learned_map(name).alpha for name in spec.maps)
+    return capacity_tree(observables, losses, alphas, spec.seeds, spec.model_dump())
 
 
 def compute_capacity(
@@ -78,26 +75,53 @@ def compute_capacity(
     start = time.perf_counter()
     tree = capacity(spec, path, progress=progress)
     summary = write_result(spec, path, capacity_summary(tree), time.perf_counter() - start, tree, draw)
-    for state in path.glob(".training-*.pt"):
-        state.unlink()
+    forget_states(path)
     return summary
 
 
-def _state(folder: Path | None, training: Training) -> Path | None:
+def trainings(spec: TrainedSpec, betas: tuple[float, ...] = (1.0,)) -> list[Training]:
+    """Every model of a study, by task, map, seed and inverse temperature."""
+    return [
+        Training(task, alpha, beta=beta, scaling=scaling, seed=seed, steps=spec.steps)
+        for task in spec.tasks
+        for alpha, scaling in map(learned_map, spec.maps)
+        for seed in spec.seeds
+        for beta in betas
+    ]
+
+
+def state(folder: Path | None, training: Training) -> Path | None:
+    """Where the state of a training is kept."""
     if folder is None:
         return None
-    return folder / f".training-{training.task}-{training.alpha:g}-{training.seed}.pt"
+    name = f"{training.task}-{training.alpha:g}-{training.scaling}-{training.beta:g}-{training.seed}"
+    return folder / f".training-{name}.pt"
 
 
-def _fill(
-    arrays: dict[str, np.ndarray],
-    place: tuple[int, int],
-    trained: Trained,
-    points: list[tuple[int, float]],
-    examples: int,
-) -> None:
-    """Measure one model at the points (M, β) of a grid."""
-    for k, (M, beta) in enumerate(points):
-        found = reliability(trained.model, trained.training.data, M, beta=beta, examples=examples)
-        for name, values in arrays.items():
-            values[(*place, k)] = getattr(found, name)
+def forget_states(folder: Path) -> None:
+    """Remove the states of all trainings, once their results are written."""
+    for file in folder.glob(".training-*.pt"):
+        file.unlink()
+
+
+def stacked(
+    measured: list[list[Reliability]], names: Iterable[str], shape: tuple[int, ...]
+) -> dict[str, np.ndarray]:
+    """By observable, what was measured of every model at every point, shape (*shape, point, example)."""
+    return {
+        name: np.array([[getattr(at, name) for at in points] for points in measured]).reshape(
+            *shape, len(measured[0]), -1
+        )
+        for name in names
+    }
+
+
+def measure(trained: Trained, job: Job) -> list[Reliability]:
+    """What a trained model is like at every point of a job."""
+    data = job.training.data
+    return [reliability(trained.model, data, M, beta=beta, examples=job.examples) for M, beta in job.points]
+
+
+def _work(job: Job, news: News) -> tuple[np.ndarray, list[Reliability]]:
+    trained = train(job.training, job.state, progress=news)
+    return trained.losses, measure(trained, job)

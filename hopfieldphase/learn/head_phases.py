@@ -13,7 +13,7 @@ without a change of any attention weight, as q·c is the same for all of them; t
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,8 @@ class KeyStatistics:
 
 
 @dataclass(frozen=True)
-class HeadPhases:
-    """Critical points of a head at one α, in β, and the states that its own queries reach.
+class KeyPhases:
+    """Critical points of keys at one α, in β.
 
     Attributes
     ----------
@@ -90,14 +90,31 @@ class HeadPhases:
         Lowest β at which the free energies of two followed minima cross; inf where none do.
     instability : float
         Where the state of low β loses stability; inf where it goes on to the end of the range.
-    equidistant : float
-        Retrieval spinodal of equidistant patterns with the same mean inner products (α ≤ 2, else NaN).
-    onset : float
-        `storage` for α > 1, and `second_minimum` for α ≤ 1, where no key is ever stored.
     reference : float
         Where minima were searched with many starts.
     minima : int
         How many there are.
+    """
+
+    storage: float
+    storage_all: float
+    second_minimum: float
+    coexistence: float
+    instability: float
+    reference: float
+    minima: int
+
+
+@dataclass(frozen=True)
+class HeadPhases(KeyPhases):
+    """Critical points of a head at one α, in β, and the states that its own queries reach.
+
+    Attributes
+    ----------
+    equidistant : float
+        Retrieval spinodal of equidistant patterns with the same mean inner products (α ≤ 2, else NaN).
+    onset : float
+        `storage` for α > 1, and `second_minimum` for α ≤ 1, where no key is ever stored.
     betas : tuple of float
         Where the queries were relaxed: 1, √d and 1.01 times the onset (NaN without one).
     states : tuple of int
@@ -108,15 +125,8 @@ class HeadPhases:
         Queries that reached no verified minimum.
     """
 
-    storage: float
-    storage_all: float
-    second_minimum: float
-    coexistence: float
-    instability: float
     equidistant: float
     onset: float
-    reference: float
-    minima: int
     betas: tuple[float, float, float]
     states: tuple[int, int, int]
     ipr: tuple[float, float, float]
@@ -191,34 +201,57 @@ def head_phases(keys: Array, queries: Array, alpha: float, top: int | None = 5) 
         If all keys are equal, or alpha = inf.
     """
     model = HopfieldModel(keys, alpha)
-    d = model.d
-    onsets = closed_forms.onset_of_separation(closed_forms.pattern_separation(keys), alpha) * d
-    stored = onsets[np.isfinite(onsets)]
-    storage = float(stored.min()) if stored.size else math.inf
-    table = critical_points(model, betas=_range(model), top=top)
-    begins = [point.beta for point in table.ends if point.rising is False]
-    crossings = [point.beta for point in table.coexistence if point.interval is None]
-    second = min(begins, default=math.inf)
-    onset = storage if alpha > 1 else second
+    phases = key_phases(keys, alpha, top)
+    onset = phases.storage if alpha > 1 else phases.second_minimum
     starts = model.scale * own_attention(keys, queries) @ keys
-    betas = (1.0, math.sqrt(d), ABOVE_ONSET * onset if math.isfinite(onset) else math.nan)
+    betas = (1.0, math.sqrt(model.d), ABOVE_ONSET * onset if math.isfinite(onset) else math.nan)
     reached = [_reached(model, starts, beta) for beta in betas]
     return HeadPhases(
-        storage=storage,
-        storage_all=float(stored.max()) if stored.size else math.inf,
-        second_minimum=second,
-        coexistence=min(crossings, default=math.inf),
-        instability=math.inf if table.mean is None else table.mean.beta,
+        **asdict(phases),
         equidistant=closed_forms.potts_spinodal(model.M, alpha) / key_coupling(keys)
         if alpha <= 2
         else math.nan,
         onset=onset,
-        reference=table.at,
-        minima=table.n_states,
         betas=betas,
         states=(reached[0][0], reached[1][0], reached[2][0]),
         ipr=(reached[0][1], reached[1][1], reached[2][1]),
         undecided=(reached[0][2], reached[1][2], reached[2][2]),
+    )
+
+
+def key_phases(keys: Array, alpha: float, top: int | None = 5) -> KeyPhases:
+    """Critical points of the Hopfield model of the keys of one head.
+
+    Parameters
+    ----------
+    keys : ndarray, shape (M, d)
+        M ≥ 2.
+    alpha, top
+        See `head_phases`.
+
+    Returns
+    -------
+    KeyPhases
+
+    Raises
+    ------
+    InputError
+        If all keys are equal, or alpha = inf.
+    """
+    model = HopfieldModel(keys, alpha)
+    onsets = closed_forms.onset_of_separation(closed_forms.pattern_separation(keys), alpha) * model.d
+    stored = onsets[np.isfinite(onsets)]
+    table = critical_points(model, betas=_range(model), top=top)
+    begins = [point.beta for point in table.ends if point.rising is False]
+    crossings = [point.beta for point in table.coexistence if point.interval is None]
+    return KeyPhases(
+        storage=float(stored.min()) if stored.size else math.inf,
+        storage_all=float(stored.max()) if stored.size else math.inf,
+        second_minimum=min(begins, default=math.inf),
+        coexistence=min(crossings, default=math.inf),
+        instability=math.inf if table.mean is None else table.mean.beta,
+        reference=table.at,
+        minima=table.n_states,
     )
 
 

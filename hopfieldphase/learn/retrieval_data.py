@@ -2,15 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from hopfieldphase.core.errors import InputError
-
-Task = Literal["selective", "uniform"]
+from hopfieldphase.runs.capacity_spec import TASKS, Task
 
 _MAPS, _TRAINING, _EVALUATION = range(3)  # independent random streams of one seed
 
@@ -82,8 +80,8 @@ class RetrievalData:
     key_spread: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.task not in get_args(Task):
-            raise InputError(f"task = {self.task!r}: choose one of {', '.join(get_args(Task))}")
+        if self.task not in TASKS:
+            raise InputError(f"task = {self.task!r}: choose one of {', '.join(TASKS)}")
         if self.seed < 0:
             raise InputError(f"seed = {self.seed}: give an integer of at least 0")
 

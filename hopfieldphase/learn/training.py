@@ -14,8 +14,10 @@ from hopfieldphase import __version__
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data.files import replacing
-from hopfieldphase.learn.retrieval_data import RetrievalData, Task
+from hopfieldphase.learn.retrieval_data import RetrievalData
+from hopfieldphase.learn.score_scaling import Scaling
 from hopfieldphase.learn.transformer import CrossAttentionTransformer
+from hopfieldphase.runs.capacity_spec import Task
 
 SAVE_EVERY = 20.0  # seconds between two checkpoints
 
@@ -32,6 +34,8 @@ class Training:
         See `RetrievalData`.
     alpha, beta : float
         Tsallis index and inverse temperature of the attention.
+    scaling : {"none", "logarithmic", "adaptive"}
+        Learned factor of the scores, see `CrossAttentionTransformer`.
     seed : int
         Of the initial weights and the data; models of one seed and task see the same examples.
     steps, batch_size : int
@@ -51,6 +55,7 @@ class Training:
     task: Task
     alpha: float
     beta: float = 1.0
+    scaling: Scaling = "none"
     seed: int = 0
     steps: int = 2500
     batch_size: int = 64
@@ -74,7 +79,7 @@ class Training:
 
     def untrained(self) -> CrossAttentionTransformer:
         """The model before the first step."""
-        return CrossAttentionTransformer(self.alpha, seed=self.seed)
+        return CrossAttentionTransformer(self.alpha, scaling=self.scaling, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ def train(
     training: Training,
     checkpoint: Path | None = None,
     *,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, float], object] | None = None,
     save_every: float = SAVE_EVERY,
 ) -> Trained:
     r"""Minimize :math:`\frac1B \sum_b |\hat y^{(b)} - y^{(b)}|^2` with AdamW.
@@ -103,7 +108,7 @@ def train(
         with one number of threads the result is then the same to the last bit. What it holds of another
         training, or of another version of this package or of PyTorch, is replaced.
     progress : callable, optional
-        Called as ``progress(steps done, steps)``.
+        Called as ``progress(steps done, loss)`` after every step.
     save_every : float
         Seconds between two savings, beside the one at the end: what an interruption may cost.
 
@@ -117,8 +122,8 @@ def train(
         If the checkpoint cannot be written.
     """
     model, data = training.untrained(), training.data
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
+    optimizer = torch.optim.AdamW(  # fused: the same formulas in one pass over all parameters
+        model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay, fused=True
     )
     losses = np.empty(training.steps)
     done = 0 if checkpoint is None else _restore(checkpoint, training, model, optimizer, losses)
@@ -130,7 +135,7 @@ def train(
             _save(checkpoint, training, model, optimizer, losses[:done])
             saved_at = time.monotonic()
         if progress is not None:
-            progress(done, training.steps)
+            progress(done, losses[done - 1])
     return Trained(training, model, losses)
 
 

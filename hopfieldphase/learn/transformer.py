@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
 from hopfieldphase.learn.entmax import entmax
+from hopfieldphase.learn.score_scaling import SCALINGS, Scaling
 
 
 class CrossAttentionTransformer(nn.Module):
@@ -23,12 +24,14 @@ class CrossAttentionTransformer(nn.Module):
         \hat y = W^{out}\,\mathrm{LN}_{final}(x_2),
 
     and :math:`p_h = \arg\max_{p \in \Delta} \beta z_h \cdot p + \Psi_\alpha(p)` with
-    :math:`z_{h\mu} = q_h \cdot k_{h\mu}/\sqrt{d_h}`.
+    :math:`z_{h\mu} = c_h(M)\, q_h \cdot k_{h\mu}/\sqrt{d_h}`, where :math:`c_h = 1` unless it is learned.
 
     Parameters
     ----------
     alpha : float
         Tsallis index of the attention, 0 < α ≤ ∞.
+    scaling : {"none", "logarithmic", "adaptive"}
+        Learned factor c_h(M) of the scores, see `hopfieldphase.learn.score_scaling`.
     seed : int
         Of the initial weights: each matrix, and each r, uniform within ± 1/√(number of inputs).
     d_input, d_value : int
@@ -47,6 +50,7 @@ class CrossAttentionTransformer(nn.Module):
         self,
         alpha: float,
         *,
+        scaling: Scaling = "none",
         seed: int = 0,
         d_input: int = 24,
         d_value: int = 32,
@@ -69,6 +73,7 @@ class CrossAttentionTransformer(nn.Module):
         self.attention_output = _linear(d_model, d_model)
         self.ffn = nn.Sequential(_linear(d_model, d_hidden), nn.GELU(), _linear(d_hidden, d_model))
         self.output = _linear(d_model, d_value)
+        self.scaling = SCALINGS[scaling](heads)
         self._initialize(torch.Generator().manual_seed(seed))
 
     def forward(
@@ -92,16 +97,44 @@ class CrossAttentionTransformer(nn.Module):
         beta = inverse_temperature(beta)
         x = self.query_input(query)
         q = self.query_heads(self.query_norm(x)).unflatten(-1, (self.heads, self.d_head))
-        # (W^K_h)ᵀ q_h meets all keys, and W^V_h acts once on the weighted mean: the matrices of the heads
-        # are never applied to M memories.
-        k, v = self.key_norm(self.key_input(keys)), self.value_norm(self.value_input(values))
-        probe = torch.einsum("bhd,hde->bhe", q, self._by_head(self.key_heads))
-        z = probe @ k.transpose(-1, -2) / math.sqrt(self.d_head)
-        p = entmax(z * (beta if math.isinf(self.alpha) else beta / self.alpha), self.alpha)
+        k = self.key_norm(self.key_input(keys))
+        # W^V_h acts once on the weighted mean: the matrices of the heads are never applied to M memories.
+        v = self.value_norm(self.value_input(values))
+        p = entmax(self._scores(q, k) * (beta if math.isinf(self.alpha) else beta / self.alpha), self.alpha)
         heads = torch.einsum("bhe,hde->bhd", p @ v, self._by_head(self.value_heads))
         x = x + self.attention_output(heads.flatten(-2))
         x = x + self.ffn(self.ffn_norm(x))
         return self.output(self.final_norm(x)), p
+
+    @torch.inference_mode()
+    def heads_of(self, query: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+        r"""Queries and keys of every head, with :math:`z_{h\mu} = q_h \cdot k_{h\mu}/\sqrt{d_h}`.
+
+        Parameters
+        ----------
+        query : Tensor, shape (B, d_input)
+        keys : Tensor, shape (B, M, d_input)
+
+        Returns
+        -------
+        q : Tensor, shape (B, H, d_h)
+            With the learned factor c_h(M), where there is one.
+        k : Tensor, shape (B, H, M, d_h)
+        """
+        q = self.query_heads(self.query_norm(self.query_input(query))).unflatten(
+            -1, (self.heads, self.d_head)
+        )
+        if self.scaling is not None:
+            q = q * self.scaling(keys.shape[1])[:, None]
+        k = self.key_heads(self.key_norm(self.key_input(keys)))
+        return q, k.unflatten(-1, (self.heads, self.d_head)).transpose(1, 2)
+
+    def _scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores z of queries (B, H, d_h) with normalized keys (B, M, H d_h), shape (B, H, M)."""
+        probe = torch.einsum("bhd,hde->bhe", q, self._by_head(self.key_heads))  # (W^K_h)ᵀ q_h, for all keys
+        if self.scaling is not None:
+            probe = probe * self.scaling(k.shape[1])[:, None]
+        return probe @ k.transpose(-1, -2) / math.sqrt(self.d_head)
 
     def _by_head(self, layer: nn.Linear) -> Tensor:
         return layer.weight.unflatten(0, (self.heads, self.d_head))

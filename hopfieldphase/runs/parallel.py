@@ -7,8 +7,11 @@ from typing import TypeVar
 
 from hopfieldphase.kernels.threads import run_chunks
 
-Progress = Callable[[int, int], object]
-"""Called with the number of finished tasks and that of all, in the thread that asked for them."""
+Progress = Callable[..., object]
+"""Called with the number of finished tasks and that of all, in the thread that asked for them.
+
+Where there is more to say, like the loss of a training, it comes as a third argument, a short text.
+"""
 
 Result = TypeVar("Result")
 

@@ -1,0 +1,58 @@
+"""The attention maps of trained Transformers by name; importing this costs no NumPy."""
+
+from typing import Literal, NamedTuple
+
+from hopfieldphase.core.domain import tsallis_index
+from hopfieldphase.core.errors import InputError
+
+Scaling = Literal["none", "logarithmic", "adaptive"]
+
+
+class LearnedMap(NamedTuple):
+    """Tsallis index α, and what is learned as the factor of the scores (`learn.score_scaling`)."""
+
+    alpha: float
+    scaling: Scaling
+
+
+PAPER = ("softmax", "entmax-1.5", "sparsemax")
+"""The three maps of Appendix G."""
+
+SCALED = ("scalable-softmax", "asentmax")
+"""Maps whose scores are scaled with the number of memories, with learned constants."""
+
+_NAMED = {
+    "softmax": LearnedMap(1.0, "none"),
+    "sparsemax": LearnedMap(2.0, "none"),
+    "scalable-softmax": LearnedMap(1.0, "logarithmic"),
+    "asentmax": LearnedMap(1.5, "adaptive"),
+}
+
+
+def learned_map(name: str) -> LearnedMap:
+    """The map of a name: `softmax`, `sparsemax`, `entmax-ALPHA`, `scalable-softmax` or `asentmax`.
+
+    Raises
+    ------
+    InputError
+        If there is no such map.
+    """
+    if name in _NAMED:
+        return _NAMED[name]
+    kind, _, index = name.partition("-")
+    if kind == "entmax" and index.replace(".", "", 1).isdecimal():
+        return LearnedMap(tsallis_index(float(index)), "none")
+    raise InputError(f"maps has {name!r}: choose among {', '.join(_NAMED)} and entmax-ALPHA, like entmax-1.5")
+
+
+def map_names(given: object) -> tuple[str, ...]:
+    """A comma list, or a sequence of names, as names of maps; `InputError` for an unknown or repeated one."""
+    names = given.split(",") if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not names:
+        raise InputError(f"maps = {given!r}: give names like softmax,entmax-1.5,sparsemax")
+    stripped = tuple(str(name).strip() for name in names)
+    for name in stripped:
+        learned_map(name)
+    if len(set(stripped)) < len(stripped):
+        raise InputError(f"maps = {','.join(stripped)}: give each map once")
+    return stripped
