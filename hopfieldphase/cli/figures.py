@@ -41,13 +41,15 @@ def figures(
     """Regenerate figures of "On the Statistical Mechanics of Attention", and those that go beyond it.
 
     Every figure comes from a study file, whose result stays under runs/ and is found there the next time, or
-    (the schematic ones) straight from the functions that it shows. Written are PNG and SVG files.
+    (the schematic ones) straight from the functions that it shows. Results of long trainings come with the
+    package; --force computes them again. Written are PNG and SVG files.
     """
+    from hopfieldphase.data import store
     from hopfieldphase.runs.folder import FIGURE
-    from hopfieldphase.runs.library import study_files
-    from hopfieldphase.runs.studies import load, read_spec
+    from hopfieldphase.runs.library import shipped_results, study_files
+    from hopfieldphase.runs.studies import STUDIES, load, read_spec
 
-    files = study_files()
+    files, shipped = study_files(), {} if reduced or force else shipped_results()
     wanted = _chosen(names, tuple(sorted({*files, *SCHEMATICS}, key=_order)))
     console = Console(quiet=quiet, color=not no_color)
     out.mkdir(parents=True, exist_ok=True)
@@ -55,6 +57,9 @@ def figures(
         target = out / f"{name}.png"
         if name in SCHEMATICS:
             draw(lambda _, plot=SCHEMATICS[name]: load(plot)(), None, target)
+        elif name in shipped:
+            data = store.open(shipped[name])
+            draw(load(STUDIES[data.attrs["study"]].plot), data, target)
         else:
             spec = read_spec(files[name], reduced=reduced)
             run_spec(spec, None, Console(quiet=True), force=force, plot=True, as_json=False)

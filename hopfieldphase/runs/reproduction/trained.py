@@ -1,0 +1,60 @@
+"""What the claims about trained Transformers share: the committed results, and paired comparisons of maps."""
+
+from collections.abc import Iterable
+from functools import cache
+
+import xarray as xr
+
+from hopfieldphase.core.errors import InputError
+from hopfieldphase.data import store
+from hopfieldphase.data.trained import compared
+from hopfieldphase.runs.library import shipped_results
+from hopfieldphase.runs.reproduction.record import Verdict
+
+MAPS = ("softmax", "entmax-1.5", "sparsemax")
+"""The maps of Appendix G.2, by growing index."""
+
+
+@cache
+def result(number: int, task: str) -> xr.Dataset:
+    """The committed result of a figure, for one task."""
+    name = f"figure-{number}"
+    files = shipped_results()
+    if name not in files:
+        raise InputError(f"the result of {name} is not installed: install hopfieldphase again")
+    tree = store.open(files[name])
+    assert isinstance(tree, xr.DataTree)
+    return tree[task].to_dataset()
+
+
+def verdicts(differences: xr.DataArray) -> list[str]:
+    """For every point of a grid, whether differences (…, seed) are positive over the seeds."""
+    flat = differences.transpose(..., "seed").values.reshape(-1, differences.sizes["seed"])
+    return [compared(row)["verdict"] for row in flat]
+
+
+def judged(found: Iterable[str]) -> Verdict:
+    """All comparisons hold; or one is the other way round; or the seeds do not decide some."""
+    seen = set(found)
+    if seen == {"holds"}:
+        return Verdict.HOLDS
+    return Verdict.FAILS if "opposite" in seen else Verdict.READING
+
+
+def counts(found: list[str]) -> dict[str, float]:
+    """How many comparisons hold, are opposite, and are undecided."""
+    return {name: float(found.count(name)) for name in ("holds", "opposite", "undecided")}
+
+
+def in_words(found: list[str]) -> str:
+    """The same in words."""
+    return (
+        f"{found.count('holds')} of {len(found)} hold, {found.count('opposite')} are opposite, "
+        f"{found.count('undecided')} undecided"
+    )
+
+
+def list_of(data: xr.DataArray, digits: int = 3) -> str:
+    """Means over the seeds of the three maps, by name."""
+    mean = data.mean("seed")
+    return ", ".join(f"{name} {float(mean.sel(map=name)):.{digits}f}" for name in MAPS)
