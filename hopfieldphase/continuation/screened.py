@@ -11,8 +11,7 @@ from hopfieldphase.kernels.steps import Problem
 from hopfieldphase.solvers.options import SolverOptions
 from hopfieldphase.solvers.screening import Screen
 
-_STEPS = kernel.INT_COLUMNS.index("n_steps")
-_DENSE_POINTS = 8
+_DENSE_POINTS = 2
 """With all patterns at hand so many points are done before screening is tried again."""
 
 
@@ -38,52 +37,41 @@ def screened_path(
     """Sweep through `betas` in the order given, from x0.
 
     A stretch of the sweep runs on the patterns that can matter near its references. Where a state is
-    evaluated that none of them covers, that state becomes a reference, and the sweep goes on from the last
-    point done and, in the middle of a long relaxation, from where that had come. References that were left
-    behind are dropped.
+    evaluated that none of them covers, that state becomes a reference too, and the sweep begins again at the
+    last point done: each relaxation takes the very steps that it would take with all patterns. After progress
+    only the new reference is kept; a relaxation that has begun too often is made with all patterns.
     """
     n, d = betas.size, x0.size
     floats = np.empty((n, len(kernel.FLOAT_COLUMNS)))
     ints = np.empty((n, len(kernel.INT_COLUMNS)), dtype=np.int64)
     states, thresholds, supports = np.empty((n, d)), np.empty(n), list[np.ndarray]()
-    done, touched, last = 0, 0, np.empty(d)
-    # how far the relaxation of the next point has come, and in how many steps
-    here: np.ndarray | None = None
-    steps = 0
+    done, touched, lost, last = 0, 0, 0, np.empty(d)
     problem = screen.refer(x0, float(betas[0]))
     while True:
         first = max(done - 1, 0)
         complete = screen.rows.size == screen.model.M
         stop = min(first + _DENSE_POINTS, n) if complete else n
         row, count, path = floats[first:stop].copy(), ints[first:stop].copy(), states[first:stop].copy()
-        start = states[first] if done else x0 if here is None else here
-        resumed = np.empty((0, d)) if here is None else here[None]
-        last[:] = start
         reached = first + kernel.sweep_path(
-            problem, betas[first:stop], start, options.method, options.tolerance, options.max_steps,
-            options.polish, overlap_threshold, row, count, path, last, resumed,
+            problem, betas[first:stop], states[first] if done else x0, options.method, options.tolerance,
+            options.max_steps, options.polish, overlap_threshold, row, count, path, last,
         )  # fmt: skip
         touched += screen.touched
+        lost += screen.touched
         for k in range(done, reached):
             floats[k], ints[k], states[k] = row[k - first], count[k - first], path[k - first]
             thresholds[k], inside = _weights_at(problem, float(betas[k]), states[k])
             supports.append(screen.rows[inside])
-            ints[k, _STEPS] += steps
-            steps = 0
         if reached == n:
             return Path(floats, ints, states, thresholds, supports, screen.passes, touched)
-        progress, back = reached > done, reached < done
-        if progress:
-            done, here = reached, None
+        if reached > done:
+            done, lost = reached, 0
             screen.clear()
-        known = here if here is not None else states[done - 1] if done else x0
-        if not back and not np.array_equal(last, known):
-            here = last.copy()
-            steps += int(count[reached - first, _STEPS])
-            if not progress:
-                screen.clear(ends=True)
         where = screen.broken_at()
-        problem = screen.refer(states[done - 1] if where is None else where, float(betas[done]), first=back)
+        if lost > screen.most_lost:
+            problem = screen.everything()
+        else:
+            problem = screen.refer(states[done - 1] if where is None else where, float(betas[done]))
 
 
 def _weights_at(problem: Problem, beta: float, x: np.ndarray) -> tuple[float, np.ndarray]:

@@ -183,7 +183,6 @@ def sweep(
         kernel.sweep_path(
             problem, np.ascontiguousarray(axis[order]), x0, options.method, options.tolerance,
             options.max_steps, options.polish, OVERLAP_THRESHOLD, rows, counts, path, last[direction],
-            np.empty((0, model.d)),
         )  # fmt: skip
         floats[direction], ints[direction], kept[direction] = rows[order], counts[order], path[order]
 

@@ -123,26 +123,12 @@ def returns(problem, beta_old, previous, nearness, tolerance, max_steps, work):
 
 @jit
 def sweep_path(
-    problem,
-    betas,
-    x0,
-    method,
-    tolerance,
-    max_steps,
-    polish,
-    overlap_threshold,
-    floats,
-    ints,
-    states,
-    last,
-    resumed,
+    problem, betas, x0, method, tolerance, max_steps, polish, overlap_threshold, floats, ints, states, last
 ):
     """Sweep through `betas` in the order given, from x0; fill one row of each table per value.
 
     `states` is (n, d) to keep the states or (0, d); `last` (d,) receives the final state. Returns the number
-    of points done: fewer than there are where the next one needs a pattern that was left out. `last` is then
-    how far it came, in as many steps as the table says: from there a call that begins one value earlier goes
-    on if it is given as `resumed`, (1, d) in the place of (0, d).
+    of points done: fewer than there are where the next one needs a pattern that was left out.
     """
     M, d = problem.patterns.shape
     work = workspace(M, d)
@@ -158,23 +144,17 @@ def sweep_path(
             guess[:] = work.x
             if method == NEWTON and polish and ints[n - 1, 2] == CONVERGED:
                 predicted = predict(problem, betas[n - 1], betas[n], work, guess)
-            if problem.left_out.broken[0]:
-                return n
-        if n == 1 and resumed.shape[0] > 0:
-            predicted = False
-            guess[:] = resumed[0]
         status, gamma, _, residual, inner, outer, steps = relax(
             problem, betas[n], guess, method, tolerance, max_steps, polish, work
         )
-        ints[n, 3] = steps
         if problem.left_out.broken[0]:
-            last[:] = work.x
             return n
         observe(work.z, work.p, problem.alpha, overlap_threshold, floats[n], ints[n])
         floats[n, 2] = gamma
         floats[n, 3] = min(inner, outer)
         floats[n, 4] = residual
         ints[n, 2] = status
+        ints[n, 3] = steps
         ints[n, 4] = 0
         if n > 0:
             moved = relative_distance(work.x, previous, problem.length)
@@ -188,7 +168,6 @@ def sweep_path(
                     problem, betas[n - 1], previous, nearness, tolerance, max_steps, work
                 )
                 if problem.left_out.broken[0]:
-                    last[:] = work.x
                     return n
         if states.shape[0] > 0:
             states[n, :] = work.x

@@ -13,6 +13,7 @@ from hopfieldphase.kernels.steps import workspace
 from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers.options import kernel_problem, solver_options, start_state
+from hopfieldphase.solvers.screening import floating_type, is_screened, reaches, relax_screened
 
 __all__ = ["Solution", "relax", "relax_many"]
 
@@ -79,6 +80,9 @@ def relax(
 ) -> Solution:
     """Relax a start state to a minimum of Γ_α at inverse temperature β.
 
+    Of very many patterns at α > 1 only those are touched that can have weight on the way, which the overlaps
+    of the state with all patterns certify.
+
     Parameters
     ----------
     model : HopfieldModel
@@ -108,6 +112,8 @@ def relax(
     ------
     InputError
         If the start state, β or an option lies outside its domain.
+    ScreeningError
+        If the certificate fails: the patterns changed while they were read.
 
     Examples
     --------
@@ -138,8 +144,12 @@ def relax_many(
     """
     beta = inverse_temperature(beta)
     states = [start_state(model, x0) for x0 in starts]
-    dtype = np.asarray(model.patterns).dtype
+    dtype = floating_type(model)
     options = solver_options(solver, tol, max_steps, polish, dtype)
+    if is_screened(model):
+        reach = reaches(model)
+        screened = [relax_screened(model, reach, beta, x0, options) for x0 in states]
+        return [_solution(one.outcome, one.x, one.overlaps, one.weights, beta, dtype) for one in screened]
     problem = kernel_problem(model)
     solutions: list[Solution | None] = [None] * len(states)
 
@@ -147,23 +157,31 @@ def relax_many(
         work = workspace(model.M, model.d)
         for n in range(first, last):
             work.curvature.at[0] = 0.0  # each result depends on its own start alone
-            status, gamma, theta, residual, inner, outer, steps = kernel.relax(
+            outcome = kernel.relax(
                 problem, beta, states[n], options.method, options.tolerance, options.max_steps,
                 options.polish, work,
             )  # fmt: skip
-            solutions[n] = Solution(
-                x=work.x.astype(dtype),
-                beta=beta,
-                free_energy=gamma,
-                residual=residual,
-                hessian_min=inner,
-                hessian_min_tied=outer,
-                status=Status(status),
-                n_steps=steps,
-                weights=work.p.astype(dtype),
-                overlaps=work.z.astype(dtype),
-                threshold=theta,
-            )
+            solutions[n] = _solution(outcome, work.x, work.z, work.p, beta, dtype)
 
     run_chunks(chunk, len(states), threads)
     return [solution for solution in solutions if solution is not None]
+
+
+def _solution(
+    outcome: tuple[Any, ...], x: np.ndarray, z: np.ndarray, p: np.ndarray, beta: float, dtype: Any
+) -> Solution:
+    """What `kernels.relax` found, with copies of its arrays."""
+    status, gamma, theta, residual, inner, outer, steps = outcome
+    return Solution(
+        x=x.astype(dtype),
+        beta=beta,
+        free_energy=gamma,
+        residual=residual,
+        hessian_min=inner,
+        hessian_min_tied=outer,
+        status=Status(status),
+        n_steps=steps,
+        weights=p.astype(dtype),
+        overlaps=z.astype(dtype),
+        threshold=theta,
+    )

@@ -10,9 +10,11 @@ from hopfieldphase.core.patterns.blocks import StoredRows, block_bounds, memory,
 from hopfieldphase.kernels import million as kernel
 from hopfieldphase.kernels.bounds import MARGIN, LeftOut, nothing
 from hopfieldphase.kernels.dense import rows_times
-from hopfieldphase.kernels.steps import Problem
+from hopfieldphase.kernels.relax import relax
+from hopfieldphase.kernels.steps import Problem, workspace
 from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
+from hopfieldphase.solvers.options import SolverOptions
 
 SCREENED_FROM = 50_000
 """Patterns from which on relaxations and sweeps screen them (α > 1)."""
@@ -21,8 +23,9 @@ LEAST_POOL = 2048
 POOL_SHARE = 64
 """A reference keeps at least so many patterns at hand, or one in so many."""
 
-MOST_REFERENCES = 48
-"""A path that needs more of them is followed with all patterns."""
+_LATER = 8
+MOST_LOST = 16
+"""A relaxation that begins again and again is made with all patterns after so many lost passes."""
 
 
 class ScreeningError(HopfieldPhaseError, ArithmeticError):
@@ -75,15 +78,14 @@ class Screen:
         M = self.model.M
         self._z, self._distance, self._scratch = np.empty(M), np.empty(M), np.empty(2 * M)
 
-    def clear(self, *, ends: bool = False) -> None:
-        """Forget all references, or all between the first and the last one."""
-        self._references = self._references[:1] + self._references[1:][-1:] if ends else []
+    def clear(self) -> None:
+        """Forget all references."""
+        self._references.clear()
 
-    def refer(self, x: np.ndarray, beta: float, *, first: bool = False) -> Problem:
+    def refer(self, x: np.ndarray, beta: float) -> Problem:
         """Compute all overlaps at x: the problem of the patterns that can matter near this or any reference.
 
-        All patterns are taken where that is most of them, or after too many references. With `first` it
-        stands before the others, and is kept by `clear`.
+        All patterns are taken where that is most of them.
 
         Raises
         ------
@@ -97,16 +99,18 @@ class Screen:
         # Patterns that tie with the threshold are among those that matter.
         level -= 2.0 * MARGIN * model.state_scale * float(np.linalg.norm(x))
         inside = kernel.distances(self._z, self.reach, level, self._distance)
-        wanted = max(LEAST_POOL, model.M // POOL_SHARE, 4 * inside)
-        if 2 * wanted >= model.M or len(self._references) >= MOST_REFERENCES:
-            return self._all()
+        # The first of several references is likely to serve a whole stretch, the others a moment.
+        share = _LATER if self._references else 1
+        wanted = max(LEAST_POOL // share, model.M // (POOL_SHARE * share), 4 * inside)
+        if 2 * wanted >= model.M:
+            return self.everything()
         limit = np.partition(self._distance, wanted)[wanted]
         chosen, chord = np.empty(model.M, dtype=np.int64), np.empty(3)
         n = kernel.choose(self._distance, limit, self._z, self.reach, chosen, chord)
-        self._references.insert(0 if first else len(self._references), (x.copy(), chosen[:n].copy(), chord))
+        self._references.append((x.copy(), chosen[:n].copy(), chord))
         self.rows = np.unique(np.concatenate([rows for _, rows, _ in self._references]))
         if 2 * self.rows.size >= model.M:
-            return self._all()
+            return self.everything()
         self._left_out = LeftOut(
             np.array([at for at, _, _ in self._references]),
             np.array([bound for _, _, bound in self._references]),
@@ -125,10 +129,22 @@ class Screen:
         """The first state that needed a pattern left out, None where there was none."""
         return self._left_out.where.copy() if self._left_out.broken[0] else None
 
-    def _all(self) -> Problem:
-        """The problem of all patterns."""
+    @property
+    def most_lost(self) -> float:
+        """How many overlaps may be lost by beginning again; no limit where the patterns exceed the memory."""
+        return MOST_LOST * self.model.M if self._fits else np.inf
+
+    @property
+    def _fits(self) -> bool:
+        """Whether the kernels can have all patterns: where they lie, or as a copy."""
+        patterns = self.model.patterns
+        as_it_is = isinstance(patterns, np.ndarray) and patterns.dtype == np.float64
+        return as_it_is or self.model.M * self.model.d * 8 <= memory() // 2
+
+    def everything(self) -> Problem:
+        """The problem of all patterns; `InputError` where they do not fit into memory."""
         model = self.model
-        if model.M * model.d * 8 > memory() // 2 and not _is_mapped_as_it_is(model.patterns):
+        if not self._fits:
             raise InputError(
                 f"the state needs most of the {model.M} patterns at once, which is more than half of the "
                 "memory: choose larger beta, where fewer patterns have weight"
@@ -137,11 +153,6 @@ class Screen:
         self._left_out = nothing(model.d)
         patterns = np.ascontiguousarray(np.asarray(model.patterns), dtype=np.float64)
         return Problem(patterns, model.scale, model.alpha, model.state_scale, self._left_out)
-
-
-def _is_mapped_as_it_is(patterns: Any) -> bool:
-    """Whether the kernels read an array where it lies, without a copy."""
-    return isinstance(patterns, np.ndarray) and patterns.dtype == np.float64 and patterns.flags.c_contiguous
 
 
 def reaches(model: HopfieldModel, threads: int | None = None) -> np.ndarray:
@@ -161,6 +172,56 @@ def overlaps(model: HopfieldModel, x: np.ndarray, z: np.ndarray) -> None:
         model.patterns,
         lambda start, rows: rows_times(rows, x, model.scale, z[start : start + len(rows)]),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """The outcome of `kernels.relax`, the state, and its overlaps and weights with all patterns."""
+
+    outcome: tuple[Any, ...]
+    x: np.ndarray
+    overlaps: np.ndarray
+    weights: np.ndarray
+
+
+def relax_screened(
+    model: HopfieldModel, reach: np.ndarray, beta: float, x0: np.ndarray, options: SolverOptions
+) -> Relaxed:
+    """Relax x0 among the patterns that can matter on the way; the overlaps with all others certify the end.
+
+    Raises
+    ------
+    ScreeningError
+        If the certificate fails.
+    """
+    screen = Screen(model, reach)
+    where, lost = x0, 0
+    while True:
+        problem = screen.refer(where, beta) if lost <= screen.most_lost else screen.everything()
+        work = workspace(screen.rows.size, model.d)
+        outcome = relax(
+            problem, beta, x0, options.method, options.tolerance, options.max_steps, options.polish, work
+        )
+        broken = screen.broken_at()
+        if broken is None:
+            break
+        where, lost = broken, lost + screen.touched
+    z, p = np.empty(model.M), np.zeros(model.M)
+    overlaps(model, work.x, z)
+    p[screen.rows] = work.p
+    level = z.max() if np.isinf(model.alpha) and p[z.argmax()] else outcome[2]
+    gap = np.max(z, where=p == 0, initial=-np.inf) - level
+    _refuse(gap, beta, model, work.x)
+    return Relaxed(outcome, work.x, z, p)
+
+
+def _refuse(gap: float, beta: float, model: HopfieldModel, x: np.ndarray) -> None:
+    """Raise `ScreeningError` where a pattern without weight lies above the threshold."""
+    if gap > MARGIN * model.state_scale * float(np.linalg.norm(x)):
+        raise ScreeningError(
+            f"a pattern that was left out at beta = {beta:g} has an overlap {gap:.3g} above the threshold: "
+            "the patterns have changed while they were read"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,11 +283,6 @@ def certify(
 
     blocks_of(model.patterns, part, threads)
     gap = np.max([part[0] for part in parts], axis=0)
-    allowed = MARGIN * model.state_scale * np.linalg.norm(states, axis=1)
-    if (bad := np.flatnonzero(gap > allowed)).size:
-        k = bad[0]
-        raise ScreeningError(
-            f"a pattern that was left out at beta = {betas[k]:g} has an overlap {gap[k]:.3g} above the "
-            "threshold: the patterns have changed while they were read"
-        )
+    for k in range(n):
+        _refuse(float(gap[k]), float(betas[k]), model, states[k])
     return Seen(gap, np.max([part[1] for part in parts], axis=0), np.sum([part[2] for part in parts], axis=0))
