@@ -15,9 +15,10 @@ import numpy as np
 import xarray as xr
 
 from hopfieldphase.continuation.kappa import pattern_counts
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import HopfieldPhaseError, InputError
 from hopfieldphase.data import grid_store, store
 from hopfieldphase.data.events import last_jumps
+from hopfieldphase.data.files import OutputError
 from hopfieldphase.data.grid import LOOP, Column, columns, frame, grid_summary, row
 from hopfieldphase.data.provenance import provenance
 from hopfieldphase.runs.attention_spec import make_attention
@@ -234,7 +235,15 @@ def compute_grid(
 
     if progress is not None and done:
         progress(done, layout.tasks)
-    executor.run(job, missing, news)
+    try:
+        executor.run(job, missing, news)
+    except OSError as error:
+        if isinstance(error, HopfieldPhaseError):
+            raise
+        reason = error.strerror or " ".join(str(error).split())
+        raise OutputError(
+            f"cannot write to {path}: {reason}; what was finished is kept, the same command computes the rest"
+        ) from error
     marks = _verified(ledger, path, layout, table)
     if len(marks) < layout.batches:
         raise InputError(
