@@ -58,8 +58,8 @@ def kernel_attention(query: Tensor, key: Tensor, value: Tensor, kernel: Attentio
     -----
     Equation (7), Table 1 and Appendix E.4 of "Attention Kernels for Learning Maps Between Heavy-Tailed
     Measures". No finite score is too large: g is taken relative to its value at the largest score of the row
-    ("log-elu" needs no unit), so that sums over- or underflow only where the means do. On the CPU PyTorch's own
-    `scaled_dot_product_attention` is faster for the exponential; it is fused for four axes only.
+    ("log-elu" needs no unit), so that sums over- or underflow only where the means do. For the exponential on
+    the CPU PyTorch's own `scaled_dot_product_attention` is faster; it is fused for four axes only.
 
     Examples
     --------
