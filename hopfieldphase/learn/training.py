@@ -129,7 +129,7 @@ def train(
     done = 0 if checkpoint is None else _restore(checkpoint, training, model, optimizer, losses)
     saved_at = time.monotonic()
     while done < training.steps:
-        losses[done] = _step(done, training, model, optimizer, data)
+        losses[done] = step(done, training, model, optimizer, data)
         done += 1
         if checkpoint is not None and (done == training.steps or time.monotonic() - saved_at >= save_every):
             _save(checkpoint, training, model, optimizer, losses[:done])
@@ -139,13 +139,14 @@ def train(
     return Trained(training, model, losses)
 
 
-def _step(
+def step(
     number: int,
     training: Training,
     model: CrossAttentionTransformer,
     optimizer: torch.optim.Optimizer,
     data: RetrievalData,
 ) -> float:
+    """One step of the training, with the examples of its number: the loss before it."""
     M = training.loads[number % len(training.loads)]
     noise = training.noises[number % len(training.noises)]
     batch = data.training_batch(number, training.batch_size, M, noise)
