@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench figures notebooks docs clean
+.PHONY: help demo test lint soak bench figures notebooks docs clean
 
 help:
 	@echo "make demo       a hysteresis loop of the modern Hopfield model: figure, dataset, summary"
 	@echo "make test       the tests"
 	@echo "make lint       style, import directions, types, packaging"
+	@echo "make soak       runs of every executor killed 25 times each: the same result, bit for bit"
 	@echo "make bench      speed, side by side with other tools"
 	@echo "make figures    every figure, in figures/"
 	@echo "make notebooks  every notebook, run in its quick setting"
@@ -32,6 +33,9 @@ lint: $(VENV)/.dev
 	@$(BIN)/mypy
 	@$(BIN)/validate-pyproject pyproject.toml
 	@$(BIN)/repo-review . --show err
+
+soak: $(VENV)/.dev
+	@HOPFIELDPHASE_KILLS=25 $(BIN)/python -m pytest -n 0 -m slow tests/runs/test_grid_kills.py
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks

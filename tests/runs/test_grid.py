@@ -5,10 +5,12 @@ import json
 import math
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+import yaml
 
 import hopfieldphase as hp
 from hopfieldphase.core.errors import HopfieldPhaseError, InputError
@@ -279,3 +281,15 @@ def test_a_second_run_on_one_folder_is_refused(tmp_path):
     refused = pytest.raises(OutputError, match=r"being written by process \d+ on")
     with claim_folder(tmp_path), refused, claim_folder(tmp_path):
         pass
+
+
+def test_the_own_entry_is_that_of_the_citation_file():
+    own = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8"))
+    assert own["title"] in ENTRIES["hopfieldphase"]
+    assert f"version = {{{own['version']}}}" in ENTRIES["hopfieldphase"]
+    assert own["authors"][0]["name"] in ENTRIES["hopfieldphase"]
+    (paper,) = own["references"]
+    assert paper["title"] in ENTRIES["hu2026statistical"]
+    assert paper["identifiers"][0]["value"].removeprefix("arXiv:") in ENTRIES["hu2026statistical"]
+    names = (f"{author['family-names']}, {author['given-names']}" for author in paper["authors"])
+    assert " and ".join(names) in ENTRIES["hu2026statistical"]

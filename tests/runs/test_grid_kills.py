@@ -56,13 +56,18 @@ def content(path: Path) -> dict[str, bytes]:
     return files | {"metadata": json.dumps(metadata).encode()}
 
 
-def start(folder: Path, *options: str, **settings: object) -> subprocess.Popen[str]:
+def ready() -> None:
+    """A runner in the background ignores Ctrl-C, and its children would inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def start(folder: Path, *options: str, before: Callable[[], None] = ready) -> subprocess.Popen[str]:
     """The command in a session of its own, so that it can be killed with all that it has started."""
     (folder / "study.toml").write_text(SPEC.to_toml())
     command = [sys.executable, "-m", "hopfieldphase", "run", "study.toml", "--out", "run", "--no-plot"]
     return subprocess.Popen(
         [*command, *options], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, **settings,
+        start_new_session=True, preexec_fn=before,
     )  # fmt: skip
 
 
@@ -78,7 +83,7 @@ def wait(process: subprocess.Popen[str], condition: Callable[[], bool]) -> bool:
         if process.poll() is not None:
             return False
         assert time.monotonic() < deadline, "the run does not get on"
-        time.sleep(0.002)
+        time.sleep(0.005)
     return True
 
 
@@ -177,8 +182,7 @@ def test_a_disk_that_is_full(whole, tmp_path):
     process.kill()
     finish(process)
     before = done(tmp_path)
-    environment = os.environ | {"NUMBA_CACHE_DIR": ""}
-    code, errors = finish(start(tmp_path, *WAYS["processes"], preexec_fn=limit, env=environment))
+    code, errors = finish(start(tmp_path, *WAYS["processes"], before=limit))
     assert code == 2
     assert "cannot write" in errors.splitlines()[-1]
     assert done(tmp_path) >= before
