@@ -67,7 +67,8 @@ Tol = Annotated[
 Device = Annotated[str, _option(SWEEP, "NAME", "Where to compute: cpu or cuda (a GPU).  [default: cpu]")]
 
 PatternFile = Annotated[
-    str | None, _option(PATTERNS, "FILE", "Patterns from a .npy, .npz, .csv or .nc file.", "--patterns")
+    str | None,
+    _option(PATTERNS, "FILE", "Patterns from a .npy, .npz, .csv, .nc or .zarr file.", "--patterns"),
 ]
 Generator = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""Pattern files: .npy, .npz, .csv and .nc in and out, and the handwritten digits of scikit-learn."""
+"""Pattern files: .npy, .npz, .csv, .nc and .zarr in and out, and the handwritten digits of scikit-learn."""
 
 import os
 import zlib
@@ -15,22 +15,28 @@ from numpy.typing import NDArray
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import check_patterns
+from hopfieldphase.core.patterns.blocks import StoredRows
+
+LARGE = 2**28
+"""Bytes from which on patterns in .npy and .zarr files stay on disk."""
 
 
-def load(path: str | os.PathLike[str]) -> NDArray[np.float64]:
+def load(path: str | os.PathLike[str]) -> NDArray[Any] | StoredRows:
     """Read stored patterns from a file.
 
     Parameters
     ----------
     path : str or path
         A ``.npy``, ``.npz``, ``.csv`` (commas, no header, lines after ``#`` are skipped) or netCDF-4
-        ``.nc`` file. Where a ``.npz`` or ``.nc`` file holds several arrays, the one to take is named after
+        ``.nc`` file, or a ``.zarr`` folder. Where one holds several arrays, the one to take is named after
         a colon: ``"keys.npz:trained"``, ``"sweep.nc:group/variable"``.
 
     Returns
     -------
-    ndarray, shape (M, d)
-        float64, one pattern per row; the values as they stand in the file, not scaled to unit norm.
+    ndarray or StoredRows, shape (M, d)
+        float64, one pattern per row; the values as they stand in the file, not scaled to unit norm. Large
+        arrays (256 MiB) in ``.npy`` and ``.zarr`` files keep their type and stay on disk, the former as a
+        memory map, the latter to be read block by block.
 
     Raises
     ------
@@ -45,12 +51,14 @@ def load(path: str | os.PathLike[str]) -> NDArray[np.float64]:
         raise InputError(f"pattern file {file} is of an unknown kind: use {', '.join(_READERS)}")
     if not file.exists():
         raise InputError(f"pattern file {file} does not exist: give the path of a {file.suffix} file")
-    if not file.is_file():
+    if not file.is_file() and not (file.suffix.lower() == ".zarr" and file.is_dir()):
         raise InputError(f"pattern file {file} is not a file: give the path of a {file.suffix} file")
     try:
         if file.stat().st_size == 0:
             raise InputError("it is empty")
-        return np.asarray(check_patterns(read(file, name)), dtype=np.float64)
+        array = check_patterns(read(file, name))
+        large = array.dtype.itemsize * array.shape[0] * array.shape[1] >= LARGE
+        return array if large else np.asarray(array, dtype=np.float64)
     except InputError as error:
         raise InputError(f"pattern file {file}: {error}") from error
     except OSError as error:
@@ -120,15 +128,17 @@ def digits() -> NDArray[np.float64]:
 def _split(path: str) -> tuple[Path, str | None]:
     """Part "file.npz:name" into file and array name; a colon elsewhere belongs to the path."""
     head, colon, name = path.rpartition(":")
-    if colon and name and Path(head).suffix.lower() in (".npz", ".nc") and not Path(path).exists():
+    if colon and name and Path(head).suffix.lower() in (".npz", ".nc", ".zarr") and not Path(path).exists():
         return Path(head), name
     return Path(path), None
 
 
 def _read_numpy(file: Path, name: str | None) -> Any:
+    # Mapped copy-on-write: the file cannot change, and kernels take the rows like any others.
+    mode = "c" if file.suffix.lower() == ".npy" and file.stat().st_size >= LARGE else None
     with file.open("rb") as stream:
         try:
-            content = np.load(stream, allow_pickle=False)
+            content = np.load(file if mode else stream, mmap_mode=mode, allow_pickle=False)
             return content[_choose(name, content.files, file)] if isinstance(content, NpzFile) else content
         except InputError:
             raise
@@ -200,6 +210,20 @@ def _read_netcdf(file: Path, name: str | None) -> Any:
         raise InputError("it is damaged or not a netCDF-4 (HDF5) file: export it as netCDF-4") from error
 
 
+def _read_zarr(file: Path, name: str | None) -> Any:
+    zarr = import_module("zarr")
+    try:
+        found = zarr.open(file, mode="r")
+        if isinstance(found, zarr.Group):
+            names = [key for key, member in found.members(max_depth=None) if isinstance(member, zarr.Array)]
+            found = found[_choose(name, names, file)]
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
+        raise InputError(f"it is damaged or no Zarr array ({error}): write it again with zarr") from error
+    return found
+
+
 def _write_csv(file: Path, patterns: NDArray[np.float64]) -> None:
     np.savetxt(file, patterns, delimiter=",", fmt="%.17g")
 
@@ -220,6 +244,7 @@ _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".npz": _read_numpy,
     ".csv": _read_csv,
     ".nc": _read_netcdf,
+    ".zarr": _read_zarr,
 }
 _WRITERS: dict[str, Callable[[Path, NDArray[np.float64]], None]] = {
     ".npy": np.save,

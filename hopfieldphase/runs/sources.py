@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from hopfieldphase.core import patterns
 from hopfieldphase.core.closed_forms import suggest_beta_range
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.patterns.blocks import StoredRows, row_blocks
 from hopfieldphase.data import patterns_io
 from hopfieldphase.runs.ranges import parse_grid, suggest_grid
 from hopfieldphase.runs.specs import PatternSpec, StudySpec, SweepSpec
 
-Patterns = NDArray[np.float64]
+Patterns = NDArray[np.float64] | StoredRows
+MOST_COMPARED = 20_000
+"""Patterns of which all pairs are compared, to suggest a range."""
+
 Study = TypeVar("Study", bound=StudySpec)
 
 _RANDOM: dict[str, Callable[..., Patterns]] = {
@@ -56,8 +60,10 @@ def make_patterns(spec: PatternSpec, realization: int = 0) -> Patterns:
 
 def digest(stored: Patterns) -> str:
     """SHA-256 of shape and numbers, the same for every file format."""
-    content = np.ascontiguousarray(stored, dtype="<f8")
-    return hashlib.sha256(repr(content.shape).encode() + content.tobytes()).hexdigest()
+    content = hashlib.sha256(repr(tuple(stored.shape)).encode())
+    for _, rows in row_blocks(stored):
+        content.update(np.ascontiguousarray(rows, dtype="<f8").data)
+    return content.hexdigest()
 
 
 def resolve(spec: SweepSpec) -> SweepSpec:
@@ -98,6 +104,16 @@ def suggest_betas(stored: Patterns, alpha: float, scale: float | None = None) ->
     """Suggest about 100 to 200 values of β, from the mean state to stored patterns.
 
     The range is that of `closed_forms.suggest_beta_range`.
+
+    Raises
+    ------
+    InputError
+        If there are too many patterns to compare them all in pairs.
     """
+    if len(stored) > MOST_COMPARED:
+        raise InputError(
+            f"betas is not given: to find a range all pairs of {len(stored)} patterns would be compared, "
+            f"more than of {MOST_COMPARED}; name one"
+        )
     suggested = suggest_beta_range(stored, alpha, scale)
     return parse_grid(suggest_grid(suggested.low, suggested.high))

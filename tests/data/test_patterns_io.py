@@ -6,9 +6,12 @@ import sys
 import numpy as np
 import pytest
 import xarray as xr
+import zarr
 
 from hopfieldphase import patterns
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.patterns.blocks import StoredRows
+from hopfieldphase.data import patterns_io
 from hopfieldphase.data.patterns_io import digits, load, save
 
 KINDS = ["npy", "npz", "csv", "nc"]
@@ -236,3 +239,30 @@ def test_digits_are_the_raw_pixels():
 def test_digits_without_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     assert "pip install 'hopfieldphase[digits]'" in complaint(digits)
+
+
+@pytest.mark.parametrize("kind", [".npy", ".zarr"])
+def test_large_patterns_stay_on_disk(tmp_path, monkeypatch, kind):
+    rows = np.random.default_rng(0).standard_normal((300, 6)).astype(np.float32)
+    file = tmp_path / f"big{kind}"
+    if kind == ".npy":
+        np.save(file, rows)
+    else:
+        zarr.create_array(file, shape=rows.shape, chunks=(50, 6), dtype="f4")[:] = rows
+    assert isinstance(load(file), np.ndarray)
+    assert load(file).dtype == np.float64
+    monkeypatch.setattr(patterns_io, "LARGE", 1000)
+    stored = load(file)
+    assert stored.dtype == np.float32
+    assert isinstance(stored, np.memmap | StoredRows)
+    np.testing.assert_array_equal(stored[:], rows)
+
+
+def test_zarr_groups_name_their_array_and_what_is_no_zarr_is_refused(tmp_path):
+    group = zarr.open_group(tmp_path / "two.zarr", mode="w")
+    for name in ("first", "second"):
+        group.create_array(name, shape=(4, 3), dtype="f8")[:] = 1.0
+    np.testing.assert_array_equal(load(f"{tmp_path}/two.zarr:second"), np.ones((4, 3)))
+    assert "holds 2 arrays" in complaint(lambda: load(tmp_path / "two.zarr"))
+    (tmp_path / "empty.zarr").mkdir()
+    assert "no Zarr array" in complaint(lambda: load(tmp_path / "empty.zarr"))

@@ -1,6 +1,5 @@
-"""Screening equals the dense solvers: random and adversarial patterns, sources on disk, a broken bound."""
+"""Screening equals the dense solvers: random and adversarial patterns, patterns on disk, a broken bound."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +41,6 @@ def both(model: hp.HopfieldModel, betas: np.ndarray, **options: object) -> tuple
 
 
 def assert_same(one: Sweep, other: Sweep) -> None:
-    assert one.state is not None and other.state is not None
     for name in ("status", "jumped", "support_size", "threshold_count"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     for name in ("state", "overlap_max", "ipr", "free_energy", "hessian_min"):
