@@ -105,8 +105,7 @@ def train(
     training : Training
     checkpoint : Path, optional
         A file for the state of the run. What it holds of the same training is gone on with; on one machine
-        with one number of threads the result is then the same to the last bit. What it holds of another
-        training, or of another version of this package or of PyTorch, is replaced.
+        with one number of threads the result is then the same to the last bit. A torn file is replaced.
     progress : callable, optional
         Called as ``progress(steps done, loss)`` after every step.
     save_every : float
@@ -118,6 +117,9 @@ def train(
 
     Raises
     ------
+    InputError
+        If the checkpoint is that of another training, or of another version of this package or of PyTorch;
+        it is left as it is.
     OutputError
         If the checkpoint cannot be written.
     """
@@ -190,8 +192,13 @@ def _restore(
     if not zipfile.is_zipfile(path):
         return 0  # none, or torn
     state = torch.load(path, weights_only=True)
-    if state["made_by"] != _made_by(training):
-        return 0
+    made_by, wanted = state["made_by"], _made_by(training)
+    if made_by != wanted:
+        name = next(name for name in wanted if made_by.get(name) != wanted[name])
+        raise InputError(
+            f"{path} is the checkpoint of another training: {name} is {made_by.get(name)} there and "
+            f"{wanted[name]} here; remove it, or choose another folder with --out"
+        )
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     done = len(state["losses"])

@@ -80,13 +80,19 @@ def test_a_killed_process_leaves_a_whole_checkpoint(tmp_path):
     assert all(torch.equal(state["model"][name], p) for name, p in direct.model.state_dict().items())
 
 
-@pytest.mark.parametrize("content", [b"", b"torn", None])
-def test_a_checkpoint_that_does_not_fit_is_replaced(tmp_path, content):
+def test_a_checkpoint_of_another_training_is_left_as_it_is(tmp_path):
     file = tmp_path / "state.pt"
-    if content is None:
-        train(dataclasses.replace(SHORT, alpha=2.0), file)
-    else:
-        file.write_bytes(content)
+    train(dataclasses.replace(SHORT, steps=3), file)
+    before = file.read_bytes()
+    with pytest.raises(InputError, match="another training: steps is 3 there and 24 here"):
+        train(SHORT, file)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"torn"])
+def test_a_torn_checkpoint_is_replaced(tmp_path, content):
+    file = tmp_path / "state.pt"
+    file.write_bytes(content)
     assert same(train(SHORT, file), train(SHORT))
     assert len(torch.load(file, weights_only=True)["losses"]) == SHORT.steps
 
