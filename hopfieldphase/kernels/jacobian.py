@@ -101,6 +101,8 @@ def _same_shape(p: Array, v: Array) -> tuple[np.ndarray, np.ndarray]:
 @jit
 def _rows(p, v, alpha, out, start, stop):
     """Fill `out[start:stop]`; the first row that holds no weights, or −1."""
+    if p.shape[1] <= _STRETCH and alpha <= 2.0:
+        return _short_rows(p, v, alpha, out, start, stop)
     occupied = np.empty(p.shape[1] // _STRETCH + 1, np.int64)
     for i in range(start, stop):
         count, peak = _occupied_stretches(p[i], occupied)
@@ -110,6 +112,38 @@ def _rows(p, v, alpha, out, start, stop):
             _steep_row(p[i], v[i], alpha, out[i])
         else:
             _flat_row(p[i], v[i], alpha, peak, occupied[:count], out[i])
+    return -1
+
+
+@jit(reorder=True)
+def _short_rows(p, v, alpha, out, start, stop):
+    """`_rows` for rows of one stretch and α ≤ 2, where calls and slices would outlast the arithmetic."""
+    n = p.shape[1]
+    for i in range(start, stop):
+        wrong = 0
+        largest = p[i, 0]
+        for j in range(n):
+            wrong += 0 if p[i, j] >= 0.0 else 1
+            largest = p[i, j] if p[i, j] > largest else largest
+        if wrong > 0 or not 0.0 < largest < np.inf:
+            return i
+        peak = 0
+        while p[i, peak] != largest:
+            peak += 1
+        _fill_curvature(p[i], alpha, out[i])
+        reference = float(v[i, peak])
+        total = 0.0
+        moment = 0.0
+        for j in range(n):
+            total += float(out[i, j])
+            moment += float(out[i, j]) * (float(v[i, j]) - reference)
+        mean = moment / total
+        share = 1.0 / alpha
+        own = float(out[i, peak]) * -mean / alpha
+        mean += reference
+        for j in range(n):
+            out[i, j] = share * float(out[i, j]) * (float(v[i, j]) - mean)
+        out[i, peak] = own
     return -1
 
 
