@@ -68,7 +68,7 @@ def screened_path(
             done, lost = reached, 0
             screen.clear()
         where = screen.broken_at()
-        if lost > screen.most_lost:
+        if screen.gives_up(lost):
             problem = screen.everything()
         else:
             problem = screen.refer(states[done - 1] if where is None else where, float(betas[done]))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hopfieldphase.continuation.chunked import softmax_path
 from hopfieldphase.continuation.screened import Path, screened_path
 from hopfieldphase.continuation.starts import continues, in_words, initial_state
 from hopfieldphase.core.errors import InputError
@@ -14,6 +15,7 @@ from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers.options import SolverOptions, kernel_problem, solver_options
 from hopfieldphase.solvers.screening import Screen, certify, floating_type, is_screened, reaches
+from hopfieldphase.solvers.softmax import is_chunked
 
 DIRECTIONS = ("up", "down")
 
@@ -168,7 +170,8 @@ def sweep(
     kept = np.empty((2, n if keep_states else 0, model.d))
     last = np.empty((2, model.d))
     screened = _Screened(model, threads) if is_screened(model) else None
-    problem = kernel_problem(model) if screened is None else None
+    chunked = is_chunked(model)
+    problem = None if chunked or screened is not None else kernel_problem(model)
 
     def run(direction: int, x0: np.ndarray) -> None:
         order = slice(None) if direction == 0 else slice(None, None, -1)
@@ -177,6 +180,13 @@ def sweep(
             floats[direction], ints[direction] = path.floats[order], path.ints[order]
             kept[direction] = path.states[order][: kept.shape[1]]
             last[direction] = path.states[-1]
+            return
+        if chunked:
+            betas = np.ascontiguousarray(axis[order])
+            rows, counts, path = softmax_path(model, betas, x0, options, OVERLAP_THRESHOLD)
+            floats[direction], ints[direction] = rows[order], counts[order]
+            kept[direction] = path[order][: kept.shape[1]]
+            last[direction] = path[-1]
             return
         rows, counts = floats[direction].copy(), ints[direction].copy()
         path = kept[direction].copy()

@@ -12,8 +12,9 @@ from hopfieldphase.kernels import relax as kernel
 from hopfieldphase.kernels.steps import workspace
 from hopfieldphase.kernels.threads import run_chunks
 from hopfieldphase.model import HopfieldModel
-from hopfieldphase.solvers.options import kernel_problem, solver_options, start_state
-from hopfieldphase.solvers.screening import floating_type, is_screened, reaches, relax_screened
+from hopfieldphase.solvers.options import SolverOptions, kernel_problem, solver_options, start_state
+from hopfieldphase.solvers.screening import floating_type, is_screened, overlaps, reaches, relax_screened
+from hopfieldphase.solvers.softmax import is_chunked, relax_softmax
 
 __all__ = ["Solution", "relax", "relax_many"]
 
@@ -150,6 +151,8 @@ def relax_many(
         reach = reaches(model)
         screened = [relax_screened(model, reach, beta, x0, options) for x0 in states]
         return [_solution(one.outcome, one.x, one.overlaps, one.weights, beta, dtype) for one in screened]
+    if is_chunked(model):
+        return [_softmax_solution(model, beta, x0, options, dtype) for x0 in states]
     problem = kernel_problem(model)
     solutions: list[Solution | None] = [None] * len(states)
 
@@ -165,6 +168,25 @@ def relax_many(
 
     run_chunks(chunk, len(states), threads)
     return [solution for solution in solutions if solution is not None]
+
+
+def _softmax_solution(
+    model: HopfieldModel, beta: float, x0: np.ndarray, options: SolverOptions, dtype: Any
+) -> Solution:
+    """What `relax_softmax` finds, with all overlaps and weights."""
+    found = relax_softmax(model, beta, x0, options)
+    point, z = found.point, np.empty(model.M)
+    overlaps(model, point.x, z)
+    outcome = (
+        found.status,
+        point.energy,
+        np.nan,
+        point.residual,
+        found.curvature,
+        found.curvature,
+        found.steps,
+    )
+    return _solution(outcome, point.x, z, np.exp(beta * (z - point.level)), beta, dtype)
 
 
 def _solution(

@@ -19,13 +19,13 @@ from hopfieldphase.solvers.options import SolverOptions
 SCREENED_FROM = 50_000
 """Patterns from which on relaxations and sweeps screen them (α > 1)."""
 
-LEAST_POOL = 2048
-POOL_SHARE = 64
+LEAST_POOL = 1024
+POOL_SHARE = 128
 """A reference keeps at least so many patterns at hand, or one in so many."""
 
 _LATER = 8
-MOST_LOST = 16
-"""A relaxation that begins again and again is made with all patterns after so many lost passes."""
+MOST_LOST, LEAST_LOST = 2, 8
+"""A relaxation that begins again is made with all patterns when so many times their cost is lost."""
 
 
 class ScreeningError(HopfieldPhaseError, ArithmeticError):
@@ -34,7 +34,12 @@ class ScreeningError(HopfieldPhaseError, ArithmeticError):
 
 def is_screened(model: HopfieldModel) -> bool:
     """Whether only the patterns that can matter are touched: α > 1 and many patterns, or they are on disk."""
-    return model.alpha > 1 and (model.M >= SCREENED_FROM or isinstance(model.patterns, StoredRows))
+    return model.alpha > 1 and is_large(model)
+
+
+def is_large(model: HopfieldModel) -> bool:
+    """Whether the patterns are many, or in chunks on disk."""
+    return model.M >= SCREENED_FROM or isinstance(model.patterns, StoredRows)
 
 
 def floating_type(model: HopfieldModel) -> np.dtype[Any]:
@@ -129,10 +134,13 @@ class Screen:
         """The first state that needed a pattern left out, None where there was none."""
         return self._left_out.where.copy() if self._left_out.broken[0] else None
 
-    @property
-    def most_lost(self) -> float:
-        """How many overlaps may be lost by beginning again; no limit where the patterns exceed the memory."""
-        return MOST_LOST * self.model.M if self._fits else np.inf
+    def gives_up(self, lost: int) -> bool:
+        """Whether so many overlaps lost by beginning again are more than all patterns would have cost.
+
+        Never where the patterns exceed the memory.
+        """
+        evaluations = max(int(self._left_out.broken[1]), LEAST_LOST)
+        return lost > MOST_LOST * evaluations * self.model.M and self._fits
 
     @property
     def _fits(self) -> bool:
@@ -195,17 +203,18 @@ def relax_screened(
         If the certificate fails.
     """
     screen = Screen(model, reach)
-    where, lost = x0, 0
+    lost = 0
+    problem = screen.refer(x0, beta)
     while True:
-        problem = screen.refer(where, beta) if lost <= screen.most_lost else screen.everything()
         work = workspace(screen.rows.size, model.d)
         outcome = relax(
             problem, beta, x0, options.method, options.tolerance, options.max_steps, options.polish, work
         )
-        broken = screen.broken_at()
-        if broken is None:
+        where = screen.broken_at()
+        if where is None:
             break
-        where, lost = broken, lost + screen.touched
+        lost += screen.touched
+        problem = screen.everything() if screen.gives_up(lost) else screen.refer(where, beta)
     z, p = np.empty(model.M), np.zeros(model.M)
     overlaps(model, work.x, z)
     p[screen.rows] = work.p

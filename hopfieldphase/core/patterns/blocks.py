@@ -1,5 +1,6 @@
 """Patterns too many to hold, read block by block: a mapped file, or an array in chunks on disk."""
 
+import math
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -32,6 +33,7 @@ class StoredRows:
         self.shape: tuple[int, ...] = tuple(array.shape)
         self.dtype: np.dtype[Any] = np.dtype(array.dtype)
         self.ndim = len(self.shape)
+        self.size = math.prod(self.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -42,7 +44,7 @@ class StoredRows:
         return np.asarray(self._array[rows])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        size = int(np.prod(self.shape)) * self.dtype.itemsize
+        size = self.size * self.dtype.itemsize
         if size > memory():
             raise InputError(
                 f"the patterns take {size / 2**30:.0f} GiB, the memory is {memory() / 2**30:.0f} GiB: what "
