@@ -1,6 +1,7 @@
 """One direction of a sweep in the memory load: a minimum followed while patterns join, or leave."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers.options import SolverOptions
 
 UP, DOWN = 0, 1
+
+Tell = Callable[[float], object]
 
 LARGEST_GROWTH = 1.05
 """At α ≤ 1 no step changes M by more than this factor, unless by one pattern."""
@@ -60,7 +63,7 @@ class LoadEvents:
     distance: np.ndarray
 
 
-_EVENT_TYPES = (int, int, bool, float, float, float, float, float)
+EVENT_TYPES = (int, int, bool, float, float, float, float, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,7 @@ def follow_load(
     start: Any,
     options: SolverOptions,
     keep_states: bool,
+    tell: Tell | None = None,
 ) -> Trail:
     """Follow the minimum that a start relaxes to through ascending numbers of patterns, `UP` or `DOWN`.
 
@@ -104,6 +108,8 @@ def follow_load(
         Of every relaxation.
     keep_states : bool
         Whether to return the states.
+    tell : callable, optional
+        Called on the way with the part of the work that is done, from 0 to 1.
 
     Raises
     ------
@@ -111,16 +117,12 @@ def follow_load(
         If the start does not exist or the model has too few patterns.
     """
     N = int(counts[-1])
-    if model.M < N:
-        raise InputError(
-            f"the largest kappa needs {N} patterns, but there are {model.M}: "
-            f"end the range at kappa <= {math.log(model.M) / model.d:.4f}"
-        )
+    check_count(model, N)
     crowd = crowd_of(model, N)
     order = slice(None) if way == UP else slice(None, None, -1)
     loads = [int(M) for M in counts[order]]
     begin = HopfieldModel(crowd.patterns[: loads[0]], model.alpha, model.scale)
-    walk = Walk(crowd, beta, options, loads, keep_states)
+    walk = Walk(crowd, beta, options, loads, keep_states, tell)
     walk.begin(initial_state(begin, start, beta, options))
     walk.go(way)
     floats, ints = np.array(walk.floats)[order], np.array(walk.ints)[order]
@@ -132,6 +134,15 @@ def follow_load(
         events=walk.event_table(),
         last=walk.state.x.copy(),
     )
+
+
+def check_count(model: HopfieldModel, N: int) -> None:
+    """Raise `InputError` unless the model has N patterns."""
+    if model.M < N:
+        raise InputError(
+            f"the largest kappa needs {N} patterns, but there are {model.M}: "
+            f"end the range at kappa <= {math.log(model.M) / model.d:.4f}"
+        )
 
 
 def crowd_of(model: HopfieldModel, N: int) -> kernel.Crowd:
@@ -164,9 +175,16 @@ class Walk:
     """
 
     def __init__(
-        self, crowd: kernel.Crowd, beta: float, options: SolverOptions, loads: list[int], keep_states: bool
+        self,
+        crowd: kernel.Crowd,
+        beta: float,
+        options: SolverOptions,
+        loads: list[int],
+        keep_states: bool,
+        tell: Tell | None = None,
     ) -> None:
         N, d = crowd.patterns.shape
+        self._tell = tell
         self.crowd, self.beta, self.loads, self.keep_states = crowd, beta, loads, keep_states
         self.solver = (options.method, options.tolerance, options.max_steps, options.polish)
         # Whether a state returns does not depend on the solver.
@@ -232,8 +250,8 @@ class Walk:
 
     def event_table(self) -> LoadEvents:
         """The events as columns."""
-        columns = zip(*self.events, strict=True) if self.events else [()] * len(_EVENT_TYPES)
-        return LoadEvents(*(np.array(c, dtype=t) for c, t in zip(columns, _EVENT_TYPES, strict=True)))
+        columns = zip(*self.events, strict=True) if self.events else [()] * len(EVENT_TYPES)
+        return LoadEvents(*(np.array(c, dtype=t) for c, t in zip(columns, EVENT_TYPES, strict=True)))
 
     def _event(self, M_old: int, M_new: int, acts: bool) -> None:
         """Let one pattern join or leave; it counts where it acts on the state or, tied with θ, moves it."""
@@ -296,6 +314,13 @@ class Walk:
         kernel.adopt(self.crowd, n, known, self.scratch, self.state)
         self.M = M
         self.steps += self.outcome[6]
+        self._tell_share()
+
+    def _tell_share(self) -> None:
+        """Tell how much is done, in patterns: a step among M of them costs M, and there are 1/M as many."""
+        first, last = self.loads[0], self.loads[-1]
+        if self._tell is not None and last != first:
+            self._tell(min(max((self.M - first) / (last - first), 0.0), 1.0))
 
     def _point(self, M: int) -> Point:
         return Point(M, self.state.x.copy(), kernel.largest_overlap(self.state, M), self.outcome)

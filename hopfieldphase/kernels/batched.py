@@ -23,7 +23,7 @@ from hopfieldphase.kernels.batched_steps import (
 from hopfieldphase.kernels.relax import FIXED_POINT, GRADIENT_DESCENT, NEWTON
 from hopfieldphase.kernels.steps import EPSILON, FIRST_STEP_SIZE
 
-_RUNNING = -1
+RUNNING = -1
 # Iterations between two looks: a descent takes dozens to thousands, Newton's method a few.
 CHUNK = {GRADIENT_DESCENT: 32, FIXED_POINT: 16, NEWTON: 3}
 _MOST_HALVINGS = 64
@@ -42,7 +42,7 @@ class Outcome(NamedTuple):
     steps: Array
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """Where an iteration stands, (R, S) each: `tries` counts halvings of the step, or is a prolongation."""
 
     status: Array
@@ -124,42 +124,42 @@ def _converge(
 ) -> tuple[States, Array, Array]:
     """Iterate one method until every active state is within the tolerance, or ends in another way."""
     xp = batch.xp
-    begin = xp.where(active, _RUNNING, xp.zeros_like(steps))
+    begin = xp.where(active, RUNNING, xp.zeros_like(steps))
     first = xp.ones_like(states.energy) if method == NEWTON else xp.zeros_like(states.energy)
-    run = _Run(begin, steps, xp.zeros_like(steps), states.residual, first)
+    run = Run(begin, steps, xp.zeros_like(steps), states.residual, first)
     run = _judge(batch, states, run, tolerance, max_steps)
-    while ask(xp, run.status == _RUNNING):
+    while ask(xp, run.status == RUNNING):
         states, run = chunk(batch, states, run, method, tolerance, max_steps)
     return states, run.status, run.steps
 
 
 def chunk(
-    batch: Batch, states: States, run: _Run, method: int, tolerance: float, max_steps: int
-) -> tuple[States, _Run]:
+    batch: Batch, states: States, run: Run, method: int, tolerance: float, max_steps: int
+) -> tuple[States, Run]:
     """A fixed number of iterations, none of which waits for the device."""
     for _ in range(CHUNK[method]):
         if method == GRADIENT_DESCENT:
             states, run = _descend(batch, states, run)
         elif method == FIXED_POINT:
             trial = evaluate(batch, states.image)
-            states, run = _accept(batch, states, run, trial, run.status == _RUNNING, run.tries)
+            states, run = _accept(batch, states, run, trial, run.status == RUNNING, run.tries)
         else:
             states, run = _newton(batch, states, run)
         run = _judge(batch, states, run, tolerance, max_steps)
     return states, run
 
 
-def _descend(batch: Batch, states: States, run: _Run) -> tuple[States, _Run]:
+def _descend(batch: Batch, states: States, run: Run) -> tuple[States, Run]:
     """One trial of the paper's step x − η∇Γ, η = η₀2^{−m}: where Γ would rise, m grows by one instead."""
     xp = batch.xp
     eta = FIRST_STEP_SIZE * batch.beta * 2.0**-run.tries
     trial = evaluate(batch, states.x + eta[..., None] * (states.image - states.x))
     lower = trial.energy <= states.energy + states.rounding()
-    took = (run.status == _RUNNING) & lower
+    took = (run.status == RUNNING) & lower
     return _accept(batch, states, run, trial, took, xp.where(lower, 0.0, run.tries + 1))
 
 
-def _newton(batch: Batch, states: States, run: _Run) -> tuple[States, _Run]:
+def _newton(batch: Batch, states: States, run: Run) -> tuple[States, Run]:
     """A Newton step where it lowers Γ, or the residual at equal Γ; else an update T, prolonged while it pays.
 
     `tries` is the prolongation: it doubles with each update taken, and falls back to one.
@@ -175,20 +175,20 @@ def _newton(batch: Batch, states: States, run: _Run) -> tuple[States, _Run]:
     falls = (run.tries == 1) | (update.energy < states.energy - rounding)
     longer = xp.clip(2.0 * run.tries, max=_LONGEST_RETRIEVAL)
     tries = xp.where(falls & ~usable, longer, xp.ones_like(run.tries))
-    took = (run.status == _RUNNING) & (usable | falls)
+    took = (run.status == RUNNING) & (usable | falls)
     return _accept(batch, states, run, choose(xp, usable, trial, update), took, tries)
 
 
 def _accept(
-    batch: Batch, states: States, run: _Run, trial: States, took: Array, tries: Array
-) -> tuple[States, _Run]:
+    batch: Batch, states: States, run: Run, trial: States, took: Array, tries: Array
+) -> tuple[States, Run]:
     """Make the trial the state where it is taken, unless Γ rises there; count steps without progress."""
     xp = batch.xp
     rounding = states.rounding()
     rises = took & (trial.energy > states.energy + 4.0 * rounding)
     took = took & ~rises
     progress = (trial.energy < states.energy - rounding) | (trial.residual < 0.999 * run.best)
-    return choose(xp, took, trial, states), _Run(
+    return choose(xp, took, trial, states), Run(
         xp.where(rises, single.NO_PROGRESS, run.status),
         run.steps + xp.astype(took, xp.int64),
         xp.where(took, xp.where(progress, 0, run.stalled + 1), run.stalled),
@@ -197,17 +197,17 @@ def _accept(
     )
 
 
-def _judge(batch: Batch, states: States, run: _Run, tolerance: float, max_steps: int) -> _Run:
+def _judge(batch: Batch, states: States, run: Run, tolerance: float, max_steps: int) -> Run:
     """End what has converged, stalls, has taken all steps, or is not finite."""
     xp = batch.xp
-    running = xp.full_like(run.status, _RUNNING)
+    running = xp.full_like(run.status, RUNNING)
     ends = xp.where(run.steps >= max_steps, single.ITERATION_LIMIT, running)
     stalls = (run.stalled > single.STALLED_STEPS) | (run.tries > _LONGEST_RETRIEVAL)
     ends = xp.where(stalls, single.NO_PROGRESS, ends)
     summed = xp.abs(xp.sum(states.p, axis=-1) - 1) <= _NORMALIZED
     ends = xp.where((states.residual <= tolerance) & summed, single.CONVERGED, ends)
     ends = xp.where(xp.isfinite(states.residual + states.energy), ends, single.BAD_INPUT)
-    return run._replace(status=xp.where(run.status == _RUNNING, ends, run.status))
+    return run._replace(status=xp.where(run.status == RUNNING, ends, run.status))
 
 
 def _last_step(batch: Batch, states: States, active: Array) -> tuple[States, Array]:

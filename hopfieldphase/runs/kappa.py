@@ -18,7 +18,7 @@ from hopfieldphase.continuation.kappa import (
     pattern_counts,
     pattern_facts,
 )
-from hopfieldphase.continuation.load import DOWN, UP, Trail, follow_load
+from hopfieldphase.continuation.load import DOWN, UP, Tell, Trail, follow_load
 from hopfieldphase.continuation.starts import continues
 from hopfieldphase.core import patterns
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
@@ -27,8 +27,9 @@ from hopfieldphase.core.patterns import PatternSequence, sequence
 from hopfieldphase.data.events import kappa_tree
 from hopfieldphase.kernels.threads import thread_count
 from hopfieldphase.model import HopfieldModel
+from hopfieldphase.runs.device import sweep_kappa_on_device
 from hopfieldphase.runs.kappa_spec import DEFAULT_KAPPAS, KappaSpec
-from hopfieldphase.runs.parallel import Progress, run_tasks
+from hopfieldphase.runs.parallel import Progress, run_parts
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.solvers.options import solver_options
 
@@ -47,6 +48,7 @@ def sweep_kappa(
     tol: float | None = None,
     polish: bool = True,
     keep_states: bool = False,
+    device: str = "cpu",
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
@@ -78,10 +80,14 @@ def sweep_kappa(
         False runs the solver literally, and returns saddles as such.
     keep_states : bool
         Also keep the states, as the variable `state`.
+    device : {"cpu", "cuda"}
+        Where to compute: with compiled kernels on the processor, or with CuPy or PyTorch on a GPU, there all
+        realizations and both directions at once (`hopfieldphase.continuation.batched_kappa`).
     threads : int, optional
         By default every core that this process may use; results do not depend on it.
     progress : callable, optional
-        Called as ``progress(done, total)`` after each sweep, up or down; without it nothing is shown.
+        Called as ``progress(done, total)`` on the way and after each sweep, up or down; a sweep that goes on
+        counts as the part of its work that is done, which grows with M. Without it nothing is shown.
 
     Returns
     -------
@@ -111,7 +117,7 @@ def sweep_kappa(
     """
     return sweep_kappa_tree(
         sequences, kappas, beta, alpha, start_up=start_up, start_down=start_down, solver=solver, tol=tol,
-        polish=polish, keep_states=keep_states, threads=threads, progress=progress,
+        polish=polish, keep_states=keep_states, device=device, threads=threads, progress=progress,
     ).to_dataset()  # fmt: skip
 
 
@@ -127,6 +133,7 @@ def sweep_kappa_tree(
     tol: float | None = None,
     polish: bool = True,
     keep_states: bool = False,
+    device: str = "cpu",
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
@@ -143,22 +150,28 @@ def sweep_kappa_tree(
              "keep_states": keep_states}  # fmt: skip
     study = {"alpha": alpha, "beta": beta}
     if isinstance(sequences, KappaSpec):
-        _refuse_options({"kappas": kappas} | study | given)
+        _refuse_options({"kappas": kappas, "device": device} | study | given)
         return _sweep_spec(sequences, threads, progress)
     rows = [sequences] if isinstance(sequences, PatternSequence) else list(sequences)
     source = _common_source(rows)
     grid = parse_grid(kappas, "kappas")
-    sweeps = _sweep_rows(rows, grid, beta, alpha, given, threads, progress)
+    sweeps = _sweep_rows(rows, grid, beta, alpha, given, device, threads, progress)
     single = isinstance(sequences, PatternSequence)
     return kappa_tree(
         sweeps[0] if single else sweeps,
-        {name: float(value) for name, value in study.items()} | source | given | _shape(grid, rows[0].d),
+        {name: float(value) for name, value in study.items()}
+        | source
+        | given
+        | {"device": device}
+        | _shape(grid, rows[0].d),
     )
 
 
 def warm_up_kappa(spec: KappaSpec) -> None:
     """Load or compile every kernel that the sweep needs, so that its progress can be timed."""
     pattern_counts(spec.kappas, spec.patterns.d or 1)  # no memory for these: say so before compiling
+    if spec.device != "cpu":
+        return
     twice = HopfieldModel(np.concatenate([np.eye(2), np.eye(2)]), spec.alpha)  # the third pattern is an event
     kappa_sweep(
         twice, (0.4, 0.7), 1.0, start_up="pattern:0", solver=spec.solver, polish=spec.polish, threads=1
@@ -184,7 +197,7 @@ def _sweep_spec(spec: KappaSpec, threads: int | None, progress: Progress | None)
         for k in range(spec.realizations or 1)
     ]
     given = {name: options.get(name) for name in _OPTIONS}
-    sweeps = _sweep_rows(rows, spec.kappas, spec.beta, spec.alpha, given, threads, progress)
+    sweeps = _sweep_rows(rows, spec.kappas, spec.beta, spec.alpha, given, spec.device, threads, progress)
     return kappa_tree(sweeps, options | source | given | _shape(spec.kappas, rows[0].d))
 
 
@@ -209,12 +222,19 @@ def _sweep_rows(
     beta: float,
     alpha: float,
     given: dict[str, Any],
+    device: str,
     threads: int | None,
     progress: Progress | None,
 ) -> list[KappaSweep]:
     """Sweep every realization, up and down, each direction a task of its own."""
     axis, counts = pattern_counts(grid, rows[0].d)
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
+    if device != "cpu":
+
+        def make(k: int) -> HopfieldModel:
+            return HopfieldModel(rows[k].take(int(counts[-1])), alpha)
+
+        return sweep_kappa_on_device(make, len(rows), grid, beta, given, device, progress)
     starts = (given["start_up"], given["start_down"])
     follows = continues(starts)
     options = solver_options(given["solver"], given["tol"], None, given["polish"], np.float64)
@@ -223,20 +243,25 @@ def _sweep_rows(
     stored = [_Stored(row, int(counts[-1]), alpha, users=len(ways)) for row in rows]
     trails: list[dict[int, Trail]] = [{} for _ in rows]
 
-    def task(number: int) -> None:
+    def task(number: int, tell: Tell) -> None:
         realization, part = divmod(number, len(ways))
         with stored[realization] as model:
             found: list[Trail] = []
-            for way in ways[part]:
+            for done, way in enumerate(ways[part]):
                 start = found[0].last if follows[way] else starts[way]
-                found.append(follow_load(model, counts, beta, way, start, options, given["keep_states"]))
+
+                def share(inside: float, done: int = done) -> None:
+                    tell((done + inside) / len(ways[part]))
+
+                trail = follow_load(model, counts, beta, way, start, options, given["keep_states"], share)
+                found.append(trail)
                 trails[realization][way] = found[-1]
 
     total = 2 * len(rows)
-    tell = None if progress is None else lambda done, count: progress(done * total // count, total)
+    tell = None if progress is None else lambda done, count: progress(done * total / count, total)
     # Every sweep holds arrays as large as its patterns.
     at_once = max(2 * most_patterns(rows[0].d) // int(counts[-1]), 1)
-    run_tasks(task, len(rows) * len(ways), min(thread_count(threads), at_once), tell)
+    run_parts(task, len(rows) * len(ways), min(thread_count(threads), at_once), tell)
     return [
         join(axis, counts, (trail[UP], trail[DOWN]), starts, row.facts)
         for trail, row in zip(trails, stored, strict=True)
