@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hopfieldphase.dynamics.joint import joint_gibbs
     from hopfieldphase.dynamics.sampling import Samples, sample
     from hopfieldphase.dynamics.thermal import thermal_attention, vertex_attention
+    from hopfieldphase.explore.page import explorer
     from hopfieldphase.kernels import attention
     from hopfieldphase.kernels.distances import energy_distance
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
@@ -84,6 +85,7 @@ __all__ = [
     "entmax",
     "equilibrium",
     "escape_times",
+    "explorer",
     "find_fixed_point",
     "follow",
     "follow_map",
@@ -138,6 +140,7 @@ _HOMES = {
     "entmax": "hopfieldphase.kernels.maps",
     "equilibrium": "hopfieldphase.phases.coexistence",
     "escape_times": "hopfieldphase.dynamics.escape",
+    "explorer": "hopfieldphase.explore.page",
     "find_fixed_point": "hopfieldphase.solvers.fixed_points",
     "follow": "hopfieldphase.continuation.branches",
     "follow_map": "hopfieldphase.continuation.map_branches",

@@ -45,6 +45,7 @@ PROMISED = {
     "entmax",
     "equilibrium",
     "escape_times",
+    "explorer",
     "find_fixed_point",
     "follow",
     "follow_map",

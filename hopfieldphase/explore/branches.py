@@ -15,14 +15,12 @@ from hopfieldphase.data.branch_summary import support_text
 from hopfieldphase.data.branches import from_datatree
 from hopfieldphase.explore.labels import label
 from hopfieldphase.explore.states import MOST_STATES, Weights, load_weights
-from hopfieldphase.explore.sweeps import EQUAL, facts, mark_table
+from hopfieldphase.explore.sweeps import EQUAL, STATUSES, facts, mark_table
 from hopfieldphase.explore.view import STRONGEST, Array, Axis, Kind, Link, Phase, Table, View, strongest
 from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
 from hopfieldphase.runs.specs import TomlSpec
 
 QUANTITIES: tuple[str, ...] = ("overlap_max", "free_energy", "excess", "ipr", "support_size", "hessian_min")
-
-STATUSES = tuple(member.name.lower().replace("_", " ") for member in Status)
 
 _PHASES = {"absent": Phase.ABSENT, "equilibrium": Phase.EQUILIBRIUM, "metastable": Phase.METASTABLE,
            "unstable": Phase.UNSTABLE}  # fmt: skip

@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 
 from hopfieldphase.continuation.sweep import sweep
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.core.status import Status
 from hopfieldphase.data import schema
 from hopfieldphase.data.diagram import MAPS, stored_lines
 from hopfieldphase.explore.labels import label, plain
 from hopfieldphase.explore.states import AGREEMENT, MOST_STATES, Weights, path_weights
-from hopfieldphase.explore.sweeps import EXCESS, PHASES, QUANTITIES, differences, facts, sweep_nodes
+from hopfieldphase.explore.sweeps import EXCESS, PHASES, QUANTITIES, STATUSES, differences, facts, sweep_nodes
 from hopfieldphase.explore.view import Array, Axis, Cells, Kind, Table, View
 from hopfieldphase.phases.line_problems import LineKind
 from hopfieldphase.runs.diagram import diagram_models
@@ -70,7 +69,7 @@ def diagram_view(tree: xr.DataTree, spec: TomlSpec | None) -> View:
         labels={name: plain(schema.OBSERVABLES[name].long_name) for name in tables}
         | {"excess": EXCESS},
         phases=PHASES,
-        statuses=tuple(member.name.lower().replace("_", " ") for member in Status),
+        statuses=STATUSES,
         position=(*divmod(place, ys.size), 1, cell),
         weights=weights,
         marks=marks,
@@ -113,7 +112,7 @@ def _maps(root: xr.Dataset, overlap: Array, saturation: Array) -> dict[str, Cell
         values = np.where(_places(root["n_states"]) < 0, np.nan, _places(root[name]))
         high = float(np.nanmax(values, initial=1.0))
         cells[f"map_{name}"] = Cells(_words(root, name), values, limits.get(name, (0.0, high)))
-    return cells | differences(overlap, saturation)
+    return cells | differences(overlap)
 
 
 def _words(root: xr.Dataset, name: str) -> str:

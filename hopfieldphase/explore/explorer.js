@@ -231,7 +231,7 @@ function drawBars() {
     }
     Object.assign(model("mapper"), { palette: m.palettes.phases, low: 0.5, high: 3.5 });
     fill("cells", data);
-    bounds(m.grid[0], m.grid.at(-1), -0.8, curves - 0.2, m.curves.label);
+    bounds(m.grid[0], m.grid.at(-1), -0.6 - 0.03 * curves, curves - 0.4 + 0.03 * curves, m.curves.label);
   }
   fill("map-chosen", { x: [t[here()]], y: [state.curve] });
 }

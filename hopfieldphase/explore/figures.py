@@ -168,7 +168,9 @@ def _map(view: View, geometric: bool) -> Any:
     plot.scatter(
         "x", "y", source=place, marker="circle", size=15, fill_color=None, line_color=CHOSEN, line_width=2.5
     )
-    plot.add_tools(HoverTool(renderers=[drawn], tooltips="@words", point_policy="follow_mouse"))
+    plot.add_tools(
+        HoverTool(renderers=[drawn], tooltips="@words{safe}", limit=1, point_policy="follow_mouse")
+    )
     return plot
 
 
@@ -223,8 +225,8 @@ def _diagram(view: View, name: str, shared: Range1d, geometric: bool) -> Any:
         "x", "y", source=place, marker="circle", size=17, fill_color=None, line_color=CHOSEN, line_width=2.5
     )
     plot.add_tools(
-        HoverTool(renderers=points, tooltips="@words", attachment="left"),
-        HoverTool(renderers=[states], tooltips="@words", attachment="right"),
+        HoverTool(renderers=points, tooltips="@words{safe}", limit=1, attachment="left"),
+        HoverTool(renderers=[states], tooltips="@words{safe}", limit=1, attachment="right"),
     )
     return plot
 
@@ -249,5 +251,5 @@ def _weights() -> Any:
         fill_color=UP,
         line_color="#ffffff",
     )
-    plot.add_tools(HoverTool(renderers=[bars], tooltips="@words"))
+    plot.add_tools(HoverTool(renderers=[bars], tooltips="@words{safe}", limit=1))
     return plot

@@ -11,7 +11,7 @@ from hopfieldphase.plotting.colours import BRANCHES, DOWN, UP
 OTHER = "#8a8a8a"
 """Grey of branches without a colour of their own."""
 
-SIGNS = ("triangle", "inverted_triangle", "square", "star", "plus", "x", "hex")
+SIGNS = ("triangle", "inverted_triangle", "square", "star", "plus", "x", "asterisk")
 """Markers of the curves."""
 
 PHASE_COLOURS = (UP, "#56B4E9", "#E69F00")
@@ -42,7 +42,7 @@ def frame(view: View, name: str, *, branches: bool) -> dict[str, Any]:
         for kind, (marker, words, filled) in drawn.MARKERS.items()
         if (view.marks.get("kind", np.empty(0)) == kind).any()
     ]
-    common = {"name": name, "choices": [], "legend": []}
+    common = {"name": name, "choices": [], "legend": [], "verticals": []}
     if name == "map" and branches:
         phases = [(_box(colour), view.phases[k]) for k, colour in enumerate(PHASE_COLOURS, 1)
                   if (view.nodes["phase"] == k).any()]  # fmt: skip
@@ -54,10 +54,14 @@ def frame(view: View, name: str, *, branches: bool) -> dict[str, Any]:
         }
     if name == "map":
         choices = [(key, cells.label) for key, cells in view.cells.items()]
+        verticals = [(k, axis.label) for k, axis in enumerate(view.outer) if len(axis.values) > 1]
         lines = {line["text"]: line["kind"] for line in view.lines}
         return common | {
             "title": "Phase map",
             "caption": "One cell for each pair of values; grey ones are not there. Click to choose a state.",
+            "verticals": sorted(verticals, key=lambda item: view.outer[item[0]].name != view.vertical)
+            if len(verticals) > 1
+            else [],
             "alt": f"Colour map over {view.parameter_label} and {view.vertical.replace('_', ' ')}.",
             "choices": [*choices, ("quantity", "what the diagram shows, of the chosen direction")],
             "legend": [
@@ -113,7 +117,7 @@ _SHAPES = {
     "star": '<path d="M8 1.5L9.8 6H14.5L10.8 9L12.2 14L8 11L3.8 14L5.2 9L1.5 6H6.2Z"/>',
     "plus": '<path d="M8 2V14M2 8H14" stroke-width="2.5"/>',
     "x": '<path d="M3 3L13 13M13 3L3 13" stroke-width="2.5"/>',
-    "hex": '<path d="M4.5 2.5H11.5L15 8L11.5 13.5H4.5L1 8Z"/>',
+    "asterisk": '<path d="M8 2V14M2 8H14M4 4L12 12M12 4L4 12"/>',
 }
 
 

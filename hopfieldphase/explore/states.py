@@ -1,6 +1,6 @@
 """The weights of states: from stored states where there are some, else from the sweep done again."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from hopfieldphase.core.patterns import sequence
 from hopfieldphase.data import schema
 from hopfieldphase.explore.view import STRONGEST, Array, strongest
 from hopfieldphase.model import HopfieldModel
+from hopfieldphase.runs.grid_spec import GridSpec
 from hopfieldphase.runs.kappa import sweep_kappa_tree
 from hopfieldphase.runs.kappa_spec import KappaSpec
 from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
-from hopfieldphase.runs.specs import PatternSpec, SweepSpec, TomlSpec
+from hopfieldphase.runs.specs import PatternSpec, StudySpec, SweepSpec, TomlSpec
 from hopfieldphase.runs.studies import STUDIES, load, read_spec
 from hopfieldphase.runs.sweeps import Model, spec_model, sweep_beta
 
@@ -39,8 +40,11 @@ def made_by(attrs: Mapping[Any, Any], file: Path | None) -> TomlSpec | None:
     if study is None:
         return None
     kind = load(study.spec)
-    source = _known(attrs, PatternSpec.model_fields)
-    pattern_kind = kind.model_fields["patterns"].annotation
+    if not issubclass(kind, StudySpec):
+        return None
+    pattern_kind: Any = kind.model_fields["patterns"].annotation
+    taken = pattern_kind.sources.get(str(attrs.get("generator")), {})
+    source = _known(attrs, ("generator", *taken))
     try:
         return kind(**_known(attrs, kind.model_fields), patterns=pattern_kind(**source))
     except InputError:  # patterns from a file whose path is not known
@@ -49,12 +53,16 @@ def made_by(attrs: Mapping[Any, Any], file: Path | None) -> TomlSpec | None:
 
 def sweep_weights(dataset: xr.Dataset, spec: TomlSpec | None) -> Weights | str:
     """Weights of every state of a sweep over (realization, direction, parameter), or why there are none."""
-    if not isinstance(spec, SweepSpec | KappaSpec):
+    if not isinstance(spec, SweepSpec | KappaSpec | GridSpec):
         return "no weights are shown: what these patterns were made from is not stored"
-    if not set(dataset["overlap_max"].dims) <= {schema.REALIZATION, schema.DIRECTION, spec.parameter}:
-        return "no weights are shown: they are shown of sweeps over realizations only"
     if dataset["overlap_max"].size > MOST_STATES:
         return f"no weights are shown: of more than {MOST_STATES} states they would not fit on a page"
+    if isinstance(spec, GridSpec):
+        return _grid_weights(dataset, spec)
+    if not set(dataset["overlap_max"].dims) <= {schema.REALIZATION, schema.DIRECTION, spec.parameter}:
+        return "no weights are shown: what these patterns were made from is not stored"
+    if bool(dataset["overlap_max"].isnull().any()):
+        return "no weights are shown, as some sweeps are not there"
     try:
         if "state" not in dataset:
             again = _again(spec)
@@ -88,7 +96,18 @@ def load_weights(spec: LoadBranchSpec, rows: list[tuple[Array, int]]) -> Weights
     return _flat([_padded(one) for one in found])
 
 
-def _known(attrs: Mapping[Any, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+def _grid_weights(dataset: xr.Dataset, spec: GridSpec) -> Weights | str:
+    """Weights of all sweeps of a grid, cell by cell."""
+    rows = []
+    for number, place in enumerate(np.ndindex(spec.shape[:-1])):
+        found = sweep_weights(dataset.isel(dict(zip(spec.grid, place, strict=True))), spec.cell(number))
+        if isinstance(found, str):
+            return found
+        rows.append(found)
+    return _flat(rows)
+
+
+def _known(attrs: Mapping[Any, Any], names: Iterable[str]) -> dict[str, Any]:
     return {
         name: attrs[name]
         for name in names

@@ -24,6 +24,9 @@ PHASES = (
     "unstable", "not computed",
 )  # fmt: skip
 
+STATUSES = (*(member.name.lower().replace("_", " ") for member in Status), "not computed")
+"""The integers of a status in words; the last one stands for those below 0."""
+
 EXCESS = "free energy Γ above the lower sweep"
 
 EQUAL = 1e-10
@@ -74,13 +77,13 @@ def sweep_view(dataset: xr.Dataset, spec: TomlSpec | None) -> View:
         nodes=nodes,
         labels=shown,
         phases=PHASES,
-        statuses=tuple(member.name.lower().replace("_", " ") for member in Status),
+        statuses=STATUSES,
         position=_widest(tables["overlap_max"], outer),
         weights=None if isinstance(found, str) else found,
         marks=marks,
-        cells=differences(tables["overlap_max"], saturation.values),
+        cells=differences(tables["overlap_max"]),
         levels={"overlap_max": saturation.values.astype(float).reshape(-1)},
-        vertical=next((axis.name for axis in reversed(outer) if len(axis.values) > 1), ""),
+        vertical=_vertical(outer),
         notes=tuple(notes),
     )
 
@@ -115,7 +118,7 @@ def sweep_nodes(
         "parameter": np.broadcast_to(t, shape).reshape(-1).astype(float),
         "phase": phase.astype(np.uint8).reshape(-1),
         "link": link.astype(np.uint8).reshape(-1),
-        "status": status.astype(np.uint8).reshape(-1),
+        "status": np.where(status < 0, len(Status), status).astype(np.uint8).reshape(-1),
     }
     quantities = [name for name in nodes if name not in ("parameter", "phase", "link", "status")]
     return nodes, _marks(t, nodes, quantities, tables, link)
@@ -131,10 +134,10 @@ def facts(attrs: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def differences(overlap: Array, saturation: Array) -> dict[str, Cells]:
+def differences(overlap: Array) -> dict[str, Cells]:
     """How far the sweep down is above the sweep up, for the map."""
     gap = overlap[:, 1] - overlap[:, 0]
-    limit = float(np.nanmax(saturation, initial=0.0)) or float(np.nanmax(np.abs(gap), initial=1e-300))
+    limit = float(np.nanmax(np.abs(gap), initial=0.0)) or 1.0
     return {"hysteresis": Cells("z_max of the sweep down − up", gap, (-limit, limit), differences=True)}
 
 
@@ -192,6 +195,12 @@ def _axis(dataset: xr.Dataset, name: str) -> Axis:
     if name not in dataset.coords:
         return Axis(name, name.replace("_", " "), tuple(range(dataset.sizes[name])))
     return Axis(name, label(dataset[name].attrs, name), tuple(dataset[name].values.tolist()))
+
+
+def _vertical(outer: tuple[Axis, ...]) -> str:
+    """The dimension that the map has beside the parameter: realizations only where there is no other."""
+    several = [axis.name for axis in outer if len(axis.values) > 1]
+    return next((name for name in several if name != schema.REALIZATION), several[0] if several else "")
 
 
 def _table(variable: xr.DataArray) -> Any:
