@@ -1,4 +1,4 @@
-"""Grids by one process, by two and by Dask, and what batches and checkpoints cost: python -m benchmarks.executors.
+"""Grids by one process, two, and Dask; what batches and checkpoints cost: python -m benchmarks.executors.
 
 Every number is a ratio within one run. Times are those from the first sweep to the last, workers started; the
 time that starting takes is told beside them.
@@ -54,16 +54,14 @@ def main() -> None:
     chosen = parser.parse_args()
     print(f"load of the machine in the last minute: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
     long = long_sweeps(chosen.tasks)
-    ways = {
-        "one process": Processes(1), "two processes": Processes(2), "Dask, two workers": make_executor("dask", 2)
-    }  # fmt: skip
+    ways = {"one process": Processes(1), "two processes": Processes(2), "Dask, two": make_executor("dask", 2)}
     found = {name: run(long, executor) for name, executor in ways.items()}
     print(f"{chosen.tasks} sweeps of M = 6000, d = 128, alpha = 1, 191 values of beta, up and down")
     for name, (computing, total, sweeps) in found.items():
         speed = found["one process"][0] / computing
         print(
-            f"  {name:<18} {computing:7.2f} s   {speed:5.2f} x one   start and end {total - computing:5.1f} s   "
-            f"{sweeps / chosen.tasks:5.2f} s a sweep"
+            f"  {name:<18} {computing:7.2f} s   {speed:5.2f} x one   {sweeps / chosen.tasks:5.2f} s a sweep   "
+            f"start and end {total - computing:5.1f} s"
         )
     one, two, dask = (seconds for seconds, _, _ in found.values())
     saving = found["one process"][0] / found["one process"][2] - 1
@@ -76,9 +74,8 @@ def main() -> None:
     computing, total, _ = run(short, Processes(1))
     print(f"{chosen.short} default sweeps")
     print(f"  bare loop          {bare:7.2f} s   {1000 * bare / chosen.short:.2f} ms a sweep")
-    print(
-        f"  one process        {computing:7.2f} s   overhead {100 * (computing / bare - 1):.0f} % (wanted: < 25 %)"
-    )
+    overhead = 100 * (computing / bare - 1)
+    print(f"  one process        {computing:7.2f} s   overhead {overhead:.0f} % (wanted: < 25 %)")
     computing, total, _ = run(short, Processes(2))
     print(
         f"  two processes      {computing:7.2f} s   {bare / computing:.2f} x the bare loop; all {total:.1f} s"

@@ -13,7 +13,7 @@ from hopfieldphase import __version__
 from hopfieldphase.data.files import replacing
 from hopfieldphase.runs.parallel import Progress, run_tasks
 
-Part = NDArray[np.float64]
+Part = NDArray[Any]
 
 _KEY = "made_by"
 

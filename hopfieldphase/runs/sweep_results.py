@@ -8,12 +8,13 @@ import xarray as xr
 
 from hopfieldphase.data import store
 from hopfieldphase.data.sweep_report import sweep_report
+from hopfieldphase.runs.checkpoint import Checkpoint
 from hopfieldphase.runs.kappa import sweep_kappa_tree, warm_up_kappa
 from hopfieldphase.runs.kappa_spec import KappaSpec
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.specs import SweepSpec
-from hopfieldphase.runs.sweeps import sweep_beta
+from hopfieldphase.runs.sweeps import sweep_spec
 from hopfieldphase.runs.sweeps import warm_up as warm_up_beta
 
 
@@ -40,6 +41,8 @@ def compute_result(
 ) -> dict[str, Any]:
     """Compute a sweep and write its result folder.
 
+    Realizations of a sweep in β that an interrupted run has finished are read from the folder.
+
     Parameters
     ----------
     spec : SweepSpec or KappaSpec
@@ -62,13 +65,18 @@ def compute_result(
         If the file system refuses; nothing of the result is left then.
     """
     start = time.perf_counter()
+    checkpoint = None
     if isinstance(spec, KappaSpec):
         data: store.Labelled = sweep_kappa_tree(spec, progress=progress)
     else:
-        data = sweep_beta(spec, progress=progress)
+        checkpoint = Checkpoint(path, spec.fingerprint)
+        data = sweep_spec(spec, progress=progress, checkpoint=checkpoint)
     seconds = time.perf_counter() - start
     on_root = None if draw is None else lambda labelled, file: draw(_root(labelled), file)
-    return write_result(spec, path, sweep_report(data), seconds, data, on_root)
+    summary = write_result(spec, path, sweep_report(data), seconds, data, on_root)
+    if checkpoint is not None:
+        checkpoint.remove()
+    return summary
 
 
 def _root(data: store.Labelled) -> xr.Dataset:

@@ -14,11 +14,13 @@ from hopfieldphase.data.build import sweep_dataset
 from hopfieldphase.kernels.attention import weights
 from hopfieldphase.model import AttentionModel, HopfieldModel
 from hopfieldphase.runs.attention_spec import describe_attention, make_attention
+from hopfieldphase.runs.checkpoint import Checkpoint, run_kept
 from hopfieldphase.runs.device import sweep_on_device
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.runs.sources import Patterns, make_patterns, resolve, suggest_betas
 from hopfieldphase.runs.specs import SweepSpec
+from hopfieldphase.runs.sweep_parts import from_part, to_part
 
 Model = HopfieldModel | AttentionModel
 
@@ -110,7 +112,7 @@ def sweep_beta(
              "keep_states": keep_states}  # fmt: skip
     if isinstance(models, SweepSpec):
         _refuse_options({"betas": betas, "device": device} | given)
-        return _sweep_spec(resolve(models), threads, progress)
+        return sweep_spec(resolve(models), threads, progress)
     rows = [models] if isinstance(models, Model) else list(models)
     first = _common_shape(rows)
     axis = _axis(first, betas)
@@ -227,16 +229,31 @@ def _shape(model: Model) -> dict[str, Any]:
     return {**_map(model), "M": model.M, "d": model.d, "scale": model.scale}
 
 
-def _sweep_spec(spec: SweepSpec, threads: int | None, progress: Progress | None) -> xr.Dataset:
+def sweep_spec(
+    spec: SweepSpec,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> xr.Dataset:
+    """`sweep_beta` of a resolved spec; realizations that a checkpoint has are not swept again."""
     given = {name: getattr(spec, name) for name in _OPTIONS}
     shape: dict[str, Any] = {}
 
-    def one(realization: int) -> Sweep:
+    def make(realization: int) -> Model:
         model = spec_model(spec, realization)
         shape.update(_map(model), M=model.M, d=model.d)
-        return spec_sweep(spec, model, threads)
+        return model
 
-    sweeps = run_tasks(one, spec.realizations or 1, threads, progress)
+    count = spec.realizations or 1
+    if spec.device != "cpu":
+        sweeps = sweep_on_device(make, count, spec.betas or (), given, spec.device, progress)
+    else:
+        parts = run_kept(
+            lambda i: to_part(spec_sweep(spec, make(i), threads)), count, threads, progress, checkpoint
+        )
+        sweeps = [from_part(part) for part in parts]
+    if not shape:  # every realization was kept
+        make(0)
     options = spec.model_dump(exclude_none=True, exclude={"patterns", "attention"})
     source = spec.patterns.model_dump(exclude_none=True, exclude={"path"})
     return sweep_dataset(sweeps, options | source | given | shape | {"betas": format_grid(spec.betas or ())})

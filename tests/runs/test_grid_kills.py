@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hopfieldphase.runs.folder import DATA, RUN
+from hopfieldphase.runs.folder import DATA, RUN, read_holder
 from hopfieldphase.runs.grid import compute_grid
 from hopfieldphase.runs.grid_spec import GridSpec
 
@@ -67,13 +67,19 @@ def start(folder: Path, *options: str, before: Callable[[], None] = ready) -> su
     command = [sys.executable, "-m", "hopfieldphase", "run", "study.toml", "--out", "run", "--no-plot"]
     return subprocess.Popen(
         [*command, *options], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, preexec_fn=before,
+        start_new_session=True, preexec_fn=before,  # noqa: PLW1509
     )  # fmt: skip
 
 
 def done(folder: Path) -> int:
     """Number of finished batches, each of one sweep."""
     return len(list((folder / "run" / RUN / "done").glob("*.json")))
+
+
+def holds(process: subprocess.Popen[str], folder: Path) -> bool:
+    """Whether the run has begun: before that, Python itself may be interrupted in the middle of its start."""
+    holder = read_holder(folder / "run")
+    return holder is not None and holder.pid == process.pid
 
 
 def wait(process: subprocess.Popen[str], condition: Callable[[], bool]) -> bool:
@@ -108,8 +114,10 @@ def test_killed_again_and_again(way, whole, tmp_path):
     for number in range(KILLS):
         process = start(tmp_path, *WAYS[way])
         # At any moment: while it plans, in the middle of a batch, close to the end.
-        goal = min(done(tmp_path) + chance.choice((0, 1, 1, 2, 4, TASKS // KILLS)), TASKS)
-        if not wait(process, lambda goal=goal: done(tmp_path) >= goal and (tmp_path / "run").exists()):
+        goal = min(done(tmp_path) + chance.choice((0, 1, 1, 2, 4, max(TASKS // KILLS, 1))), TASKS)
+        if not wait(process, lambda process=process: holds(process, tmp_path)):
+            break
+        if not wait(process, lambda goal=goal: done(tmp_path) >= goal):
             break
         time.sleep(chance.random() * (2.0 if goal == 0 else 0.05))
         kind = (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT)[number % 4]
