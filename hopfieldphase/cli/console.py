@@ -139,13 +139,16 @@ def _bar(what: str, total: int) -> Iterator[Callable[..., None]]:
 def _lines(what: str) -> Callable[..., None]:
     start, shown = time.monotonic(), 0
 
-    def update(done: int, total: int, note: str = "") -> None:
+    def update(done: float, total: int, note: str = "") -> None:
         nonlocal shown
-        tenths = 10 * done // total
+        tenths = int(10 * done / total)
         if tenths > shown:
             shown = tenths
             seconds = time.monotonic() - start
-            extra = f", {note}" if note else ""
-            write_line(sys.stderr, f"{10 * tenths:3d} %  {done} of {total} {what}, {seconds:.1f} s{extra}")
+            left = seconds * (total - done) / done
+            extra = f", about {left:.0f} s left" if left >= 1 else ""
+            extra += f", {note}" if note else ""
+            count = f"{done:.0f}" if done == int(done) else f"{done:.2f}"
+            write_line(sys.stderr, f"{10 * tenths:3d} %  {count} of {total} {what}, {seconds:.1f} s{extra}")
 
     return update

@@ -1,6 +1,7 @@
 """Tasks over threads, with news of each finished one in the thread that asked for them."""
 
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import TypeVar
@@ -14,6 +15,8 @@ Where there is more to say, like the loss of a training, it comes as a third arg
 """
 
 Result = TypeVar("Result")
+
+_NEWS_AFTER = 0.5  # seconds: more often than that, parts of a task are not passed on
 
 
 def run_tasks(
@@ -37,16 +40,30 @@ def run_tasks(
     list
         The results in the order of the tasks. The first error is raised, and no further task begins then.
     """
+    return run_parts(lambda i, _: task(i), count, threads, progress)
+
+
+def run_parts(
+    task: Callable[[int, Callable[[float], object]], Result],
+    count: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> list[Result]:
+    """`run_tasks` for long tasks, which tell how far they are.
+
+    Each is called as ``task(i, tell)``, and calls ``tell(part)`` with the part of its work that is done, from
+    0 to 1; `progress` gets the sum of these parts in the place of a number of tasks.
+    """
     results: dict[int, Result] = {}
-    news: SimpleQueue[BaseException | None] = SimpleQueue()
+    news: SimpleQueue[BaseException | tuple[int, float]] = SimpleQueue()
     stopped = threading.Event()
 
     def chunk(first: int, stop: int) -> None:
         for i in range(first, stop):
             if stopped.is_set():
                 return
-            results[i] = task(i)
-            news.put(None)
+            results[i] = task(i, lambda part, i=i: news.put((i, part)))
+            news.put((i, 2.0))
 
     def work() -> None:
         try:
@@ -56,12 +73,19 @@ def run_tasks(
 
     threading.Thread(target=work, name="hopfieldphase-tasks", daemon=True).start()
     try:
-        for done in range(1, count + 1):
-            error = news.get()
-            if error is not None:
-                raise error
-            if progress is not None:
-                progress(done, count)
+        done, parts, last = 0, dict[int, float](), time.monotonic()
+        while done < count:
+            item = news.get()
+            if isinstance(item, BaseException):
+                raise item
+            i, part = item
+            finished = part > 1
+            done += finished
+            parts[i] = 0.0 if finished else part
+            now = time.monotonic()
+            if progress is not None and (finished or now - last > _NEWS_AFTER):
+                last = now
+                progress(done + sum(parts.values()), count)
     finally:
         stopped.set()
     return [results[i] for i in range(count)]
