@@ -15,11 +15,29 @@ author = "The hopfieldphase developers"
 copyright = "2026, the hopfieldphase developers"
 version = release = hopfieldphase.__version__
 
-extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build"]
+extensions = [
+    "myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]  # fmt: skip
+exclude_patterns = ["_build", "gallery/*"]
 default_role = "literal"
 myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "off"  # notebooks are committed with their outputs; CI runs them
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "generated/gallery",
+    "filename_pattern": r"\.py$",  # all of them are run
+    "abort_on_example_error": True,
+    "capture_repr": (),
+    "download_all_examples": False,
+    "min_reported_time": 1e9,
+    "nested_sections": False,
+    "plot_gallery": True,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 autodoc_typehints = "none"
 autosummary_generate = True
