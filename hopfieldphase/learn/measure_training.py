@@ -1,7 +1,6 @@
 """Training of maps between measures: energy distance, AdamW, a cosine schedule, and what it costs."""
 
 import math
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -104,7 +103,7 @@ class TrainedMap:
     skipped : int
         Steps whose loss or gradient was not finite: the weights stayed as they were.
     seconds_per_step : float
-        Median over the steps of this run; NaN if it had none to do.
+        Median over the steps.
     """
 
     training: MeasureTraining
@@ -152,28 +151,28 @@ def train_map(
         If the checkpoint cannot be written.
     """
     run = Run(training, checked_device(device))
-    losses = torch.full((training.steps,), math.nan, dtype=torch.float64)
-    skipped, done, seconds = 0, 0, []
+    losses, seconds = torch.full((2, training.steps), math.nan, dtype=torch.float64)
+    skipped, done = 0, 0
     if checkpoint is not None:
         record = restore_state(checkpoint, asdict(training), run.model, run.optimizer)
         if record:
             done, skipped = len(record["losses"]), int(record["skipped"])
-            losses[:done] = record["losses"]
+            losses[:done], seconds[:done] = record["losses"], record["seconds"]
     saved_at = time.monotonic()
     while done < training.steps:
         start = time.perf_counter()
         losses[done], taken = run.step(done)
-        seconds.append(time.perf_counter() - start)
+        seconds[done] = time.perf_counter() - start
         skipped += not taken
         done += 1
         if checkpoint is not None and (done == training.steps or time.monotonic() - saved_at >= save_every):
-            record = {"losses": losses[:done].clone(), "skipped": torch.tensor(skipped)}
+            record = {"losses": losses[:done].clone(), "seconds": seconds[:done].clone()}
+            record["skipped"] = torch.tensor(skipped)
             save_state(checkpoint, asdict(training), run.model, run.optimizer, record)
             saved_at = time.monotonic()
         if progress is not None:
             progress(done, float(losses[done - 1]))
-    cost = statistics.median(seconds) if seconds else math.nan
-    return TrainedMap(training, run.model.eval(), losses.numpy(), skipped, cost)
+    return TrainedMap(training, run.model.eval(), losses.numpy(), skipped, float(seconds.median()))
 
 
 class Run:

@@ -126,7 +126,7 @@ def _curves(ax: Axes, losses: xr.DataArray, floor: float) -> None:
     for kernel in losses["kernel"].values.tolist():
         colour, dashes = _LOOKS[kernel]
         values = losses.sel(kernel=kernel).values
-        ax.plot(step, values, color=colour, linewidth=0.4, alpha=0.25)
+        ax.plot(step, values, color=colour, linewidth=0.3, alpha=0.15)
         finite = np.where(np.isfinite(values), values, np.inf)
         windows = np.lib.stride_tricks.sliding_window_view(finite, width)
         middle = step[width // 2 : width // 2 + len(windows)]
