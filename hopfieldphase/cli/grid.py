@@ -39,7 +39,7 @@ def run_spec(
     thread_count()  # a wrong environment is reported before anything starts
     chosen = make_executor(executor, workers, scheduler)
     if not spec.is_resolved:
-        from hopfieldphase.runs.grid import resolve_grid
+        from hopfieldphase.runs.grid_plan import resolve_grid
 
         spec = resolve_grid(spec)
 

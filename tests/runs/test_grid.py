@@ -22,7 +22,8 @@ from hopfieldphase.plotting.grid import plot_grid
 from hopfieldphase.runs import ledger as ledgers
 from hopfieldphase.runs.executors import Serial, make_executor
 from hopfieldphase.runs.folder import DATA, MARKER, RUN, check_free, claim_folder, read_marker
-from hopfieldphase.runs.grid import compute_grid, grid, resolve_grid
+from hopfieldphase.runs.grid import compute_grid, grid
+from hopfieldphase.runs.grid_plan import resolve_grid
 from hopfieldphase.runs.grid_spec import GridSpec
 from hopfieldphase.runs.kappa import sweep_kappa
 from hopfieldphase.runs.ledger import Ledger
