@@ -9,7 +9,7 @@ free energies must agree to 1e-11 and jumps be equal, or the script ends with ex
 Then, for M = 10⁴, 10⁵ and 10⁶ clustered patterns and α = 1, 2, short warm-started β sweeps are timed, up and
 down at once, for as many realizations R as fill a quarter of the memory (8 at most), and single evaluations
 of all states (S = 2). An evaluation reads the patterns twice, for the overlaps and for the update: two reads
-of R M d doubles at the measured bandwidth (a sum of a long array and a number) are the memory bound, 4 R S M d
+of R M d doubles at the measured bandwidth (a long array plus a number) are the memory bound, 4 R S M d
 operations at the measured rate (a product of square matrices) the arithmetic one; the larger is the bound of
 the table. Where the minutes do not reach, the larger sizes are left out, and the script says so.
 
