@@ -14,6 +14,8 @@ pytestmark = pytest.mark.slow
 
 WIDTHS = (400, 1600)
 SHOWN = 1e-6
+
+expect.set_options(timeout=30_000)  # of a machine that is busy with other tests
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
