@@ -95,7 +95,8 @@ def check_beta(name: str, alpha: float, dtype: str) -> None:
     options: dict[str, Any] = {"solver": "gradient-descent", "keep_states": True}
     expected = sweep(model, axis, **options, threads=1)
     (found,) = sweep_batch([model], axis, backend(name), **options)
-    assert expected.jumped.any()
+    # Patterns rounded to float32 are others: at α = 3 that jump is none.
+    assert expected.jumped.any() or dtype == "float32"
     assert_equal(found, expected, TOLERANCE[dtype])
     np.testing.assert_allclose(found.state, expected.state, atol=TOLERANCE[dtype])
 
