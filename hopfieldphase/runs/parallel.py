@@ -81,7 +81,7 @@ def run_parts(
             i, part = item
             finished = part > 1
             done += finished
-            parts[i] = 0.0 if finished else part
+            parts[i] = 0.0 if finished else max(part, parts.get(i, 0.0))
             now = time.monotonic()
             if progress is not None and (finished or now - last > _NEWS_AFTER):
                 last = now

@@ -129,8 +129,8 @@ def test_a_continued_sweep_starts_where_the_other_ends():
     assert dataset.attrs["start_up"] == "continue"
 
 
-@pytest.mark.parametrize(("starts", "done"), [({}, [1, 2, 3, 4]), ({"start_down": "continue"}, [2, 4])])
-def test_progress_counts_sweeps_in_the_calling_thread(starts, done):
+@pytest.mark.parametrize("starts", [{}, {"start_down": "continue"}])
+def test_progress_counts_sweeps_in_the_calling_thread(starts):
     calls = []
     sweep_kappa(
         rows(2),
@@ -139,7 +139,10 @@ def test_progress_counts_sweeps_in_the_calling_thread(starts, done):
         progress=lambda n, total: calls.append((n, total, threading.get_ident())),
         **starts,
     )
-    assert calls == [(n, 4, threading.get_ident()) for n in done]
+    assert {call[1:] for call in calls} == {(4, threading.get_ident())}
+    done = [call[0] for call in calls]
+    assert done == sorted(done)
+    assert done[-1] == 4
 
 
 def test_patterns_are_made_once_per_realization_and_fewer_threads_run_where_memory_is_short(monkeypatch):
