@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c const
 help:
 	@echo "make demo       a hysteresis loop of the modern Hopfield model: figure, dataset, summary"
 	@echo "make test       the tests"
-	@echo "make lint       style, import directions, types, packaging"
+	@echo "make lint       style, spelling, import directions, types, packaging"
 	@echo "make soak       runs of every executor killed 25 times each: the same result, bit for bit"
 	@echo "make bench      speed, side by side with other tools"
 	@echo "make figures    every figure, in figures/"
@@ -28,6 +28,7 @@ test: $(VENV)/.dev
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/codespell README.md CHANGELOG.md docs hopfieldphase tests benchmarks sweeps
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/pyright --warnings
 	@$(BIN)/mypy

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    *sorted(
+        page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in ("_build", "generated")
+    ),
+]
 SETS_UP_A_COPY = "make demo"
 RUNS_THIS_TEST = "make test"  # .ci/run calls it; from here it would never end
 NOT_PART_OF_A_COPY = {".git", ".venv", ".hypothesis", "build", "dist", "runs"}  # of the top folder
@@ -33,9 +39,13 @@ EXAMPLES = [
     for page in PAGES
     for number, code in enumerate(blocks(page, "python"))
 ]
-# The README shows every command of the program, one after the other: most of a minute.
+# The README shows every command of the program, most of a minute; pages in folders walk through a task.
 WITH_COMMANDS = [
-    pytest.param(page, id=page.stem, marks=pytest.mark.slow if page.stem == "README" else ())
+    pytest.param(
+        page,
+        id=page.stem,
+        marks=pytest.mark.slow if page.stem == "README" or page.parent != DOCS else (),
+    )
     for page in PAGES
     if set(commands(page)) - {RUNS_THIS_TEST}
 ]

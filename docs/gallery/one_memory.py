@@ -18,9 +18,8 @@ patterns = hp.patterns.clustered(60, 24, seed=3)
 model = hp.HopfieldModel(patterns, alpha=2.0)
 ladder = [hp.follow(model, patterns[7], beta=400.0)]
 while (end := ladder[-1].ends[0]).is_jump:
-    print(
-        f"{end.label:12} at beta = {end.parameter:9.4f}, the state jumps to {len(end.landing.support)} patterns"
-    )
+    size = len(end.landing.support)
+    print(f"{end.label:12} at beta = {end.parameter:9.4f}, the state jumps to {size} patterns")
     ladder.append(hp.follow(model, end.landing.x, end.parameter * (1 - 1e-6)))
 
 # %%

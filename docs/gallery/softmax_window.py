@@ -3,8 +3,8 @@ Softmax does jump: the window of equidistant patterns
 =====================================================
 
 Ten orthogonal patterns, ordinary softmax. Swept up, the state stays at the mean until that loses its
-stability at :math:`K = M`; swept down, a retrieved pattern survives to a spinodal at half of that. Both ends,
-and the coexistence between them, are known in closed form: this is the mean-field Potts model.
+stability at :math:`K = M`; swept down, a retrieved pattern survives to a spinodal at less than half of that.
+Both ends, and the coexistence between them, are known in closed form: this is the mean-field Potts model.
 """
 
 import matplotlib.pyplot as plt
