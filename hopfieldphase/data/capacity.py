@@ -98,7 +98,7 @@ def capacity_summary(tree: xr.DataTree) -> dict[str, Any]:
     summary: dict[str, Any] = {name: tree.attrs[name] for name in ("steps", "realizations")}
     summary["maps"] = [str(name) for name in tree.attrs["maps"]]
     summary["loads"] = [int(M) for M in tree.attrs["loads"]]
-    for task in tree.children:
+    for task in tree.attrs["tasks"]:
         data = tree[task].to_dataset()
         name, sign = RELIABILITY[task]
         mean, error = over_seeds(data[name])

@@ -106,7 +106,7 @@ def temperature_summary(tree: xr.DataTree) -> dict[str, Any]:
     summary: dict[str, Any] = {name: tree.attrs[name] for name in ("steps", "realizations", "load")}
     summary["maps"] = [str(name) for name in tree.attrs["maps"]]
     summary["betas"] = [float(beta) for beta in tree.attrs["betas"]]
-    for task in tree.children:
+    for task in tree.attrs["tasks"]:
         data = tree[task].to_dataset()
         summary[task] = {}
         for protocol in data["protocol"].values:

@@ -42,7 +42,7 @@ def plot_capacity(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tupl
 
 
 def _draw(tree: xr.DataTree, axes: tuple[Axes, ...]) -> None:
-    for row, task in enumerate(tree.children):
+    for row, task in enumerate(tree.attrs["tasks"]):
         data = tree[task].to_dataset()
         for column, (name, scale) in enumerate(COLUMNS[task]):
             ax = axes[2 * row + column]

@@ -48,7 +48,7 @@ def plot_temperature(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> t
 def _draw(tree: xr.DataTree, axes: tuple[Axes, ...]) -> None:
     places = iter(axes)
     for protocol in tree.attrs["protocols"]:
-        for task in tree.children:
+        for task in tree.attrs["tasks"]:
             data = tree[task].to_dataset()
             for name, scale in COLUMNS[task]:
                 ax = next(places)
@@ -58,6 +58,9 @@ def _draw(tree: xr.DataTree, axes: tuple[Axes, ...]) -> None:
                 ax.set_title(f"{task}, {protocol}", loc="right", fontsize=7.5)
                 if protocol == "frozen" and "coexistence" in data:
                     _mark_coexistence(data, ax)
+                    if ax is axes[0]:
+                        ax.text(0.97, 0.8, "minima of the\nkeys coexist", transform=ax.transAxes, ha="right",
+                                va="top", fontsize=6.5)  # fmt: skip
 
 
 def _mark_coexistence(data: xr.Dataset, ax: Axes) -> None:
@@ -68,7 +71,7 @@ def _mark_coexistence(data: xr.Dataset, ax: Axes) -> None:
         points = points[np.isfinite(points)]
         if points.size:
             low, middle, high = np.quantile(points, (0.25, 0.5, 0.75))
-            y = 0.985 - 0.035 * place
+            y = 0.95 - 0.035 * place
             look = {"color": colour_of(place), "transform": ax.get_xaxis_transform(), "zorder": 1}
             ax.plot([low, high], [y, y], linewidth=1.6, alpha=0.6, **look)
             ax.plot([middle], [y], marker="|", markersize=4, **look)
