@@ -1,7 +1,5 @@
 """Grids of sweeps on the command line: which executor, and what is said when a run is cut short."""
 
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,13 +79,7 @@ def run_spec(
 
 @contextmanager
 def _kept(path: Path, tasks: int) -> Iterator[None]:
-    """Say what an interrupted run has kept; a batch system that ends the job interrupts it like Ctrl-C."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    main = threading.current_thread() is threading.main_thread()
-    old = signal.signal(signal.SIGTERM, interrupt) if main else None
+    """Say what an interrupted run has kept."""
     try:
         yield
     except KeyboardInterrupt:
@@ -98,6 +90,3 @@ def _kept(path: Path, tasks: int) -> Iterator[None]:
         raise Interrupted(
             f"interrupted; {done} of {tasks} sweeps are kept in {path}: the same command computes the rest"
         ) from None
-    finally:
-        if main:
-            signal.signal(signal.SIGTERM, old)

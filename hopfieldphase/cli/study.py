@@ -1,7 +1,10 @@
 """What every command with a result folder does: find the finished result, or compute it, and report."""
 
 import shlex
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,7 +51,7 @@ def run_study(
     if summary is not None:
         console.say(f"already done: {path} holds this result (--force recomputes)")
     else:
-        with claim_folder(path):
+        with claim_folder(path), _ended_like_interrupted():
             if not force:
                 check_free(path, spec.fingerprint)
             announce()
@@ -62,3 +65,20 @@ def run_study(
         console.say(f"figure: {path}/figure.png")
     console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
     return summary
+
+
+@contextmanager
+def _ended_like_interrupted() -> Iterator[None]:
+    """Let a batch system that ends the job do what Ctrl-C does, so that what was finished is kept."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    old = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, old)

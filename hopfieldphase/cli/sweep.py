@@ -7,7 +7,7 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.failures import NOT_CONVERGED
+from hopfieldphase.cli.failures import NOT_CONVERGED, Interrupted
 from hopfieldphase.cli.study import run_study
 
 if TYPE_CHECKING:
@@ -220,11 +220,25 @@ def _compute(spec: "SweepSpec | KappaSpec", path: Path, console: Console, plot: 
     from hopfieldphase.kernels.compilation import on_first_compilation
 
     on_first_compilation(lambda: console.say("compiling kernels, once per version"))
-    from hopfieldphase.runs.sweep_results import compute_result, progress_units, warm_up
+    from hopfieldphase.runs.sweep_results import (
+        compute_result,
+        kept_realizations,
+        progress_units,
+        warm_up,
+    )
 
     warm_up(spec)
-    with console.progress(*progress_units(spec)) as progress:
-        return compute_result(spec, path, draw=_draw if plot else None, progress=progress)
+    try:
+        with console.progress(*progress_units(spec)) as progress:
+            return compute_result(spec, path, draw=_draw if plot else None, progress=progress)
+    except KeyboardInterrupt:
+        kept = kept_realizations(spec, path)
+        if not kept:
+            raise
+        raise Interrupted(
+            f"interrupted; {kept} of {spec.realizations} realizations are kept in {path}: "
+            "the same command computes the rest"
+        ) from None
 
 
 def _draw(dataset: "xr.Dataset", file: Path) -> None:

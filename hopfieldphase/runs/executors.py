@@ -74,8 +74,13 @@ class Serial:
 
     def run(self, job: Job, batches: Sequence[int], news: News) -> None:
         """See `Executor`."""
+        waiting = iter(batches)
+
+        def work(i: int) -> None:
+            job.run(batches[i])
+
         with threadpool_limits(limits=1):  # as in every worker: the order of a sum is that of one thread
-            run_tasks(lambda i: job.run(batches[i]), len(batches), 1, lambda done, _: news(batches[done - 1]))
+            run_tasks(work, len(batches), 1, lambda *_: news(next(waiting)))
 
 
 class Processes:

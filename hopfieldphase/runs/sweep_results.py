@@ -32,6 +32,11 @@ def progress_units(spec: SweepSpec | KappaSpec) -> tuple[str, int]:
     return ("sweeps", 2 * realizations) if isinstance(spec, KappaSpec) else ("realizations", realizations)
 
 
+def kept_realizations(spec: SweepSpec | KappaSpec, path: Path) -> int:
+    """How many realizations an interrupted run has left in its folder."""
+    return 0 if isinstance(spec, KappaSpec) else len(Checkpoint(path, spec.fingerprint).parts)
+
+
 def compute_result(
     spec: SweepSpec | KappaSpec,
     path: Path,

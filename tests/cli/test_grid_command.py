@@ -1,11 +1,13 @@
 """`hopfieldphase run` of a grid, and `info` of what it has left."""
 
 import json
+import re
 import signal
 from pathlib import Path
 
 import pytest
 
+from hopfieldphase.runs import sweep_results
 from hopfieldphase.runs.executors import Serial
 from hopfieldphase.runs.folder import DATA, MARKER, RUN
 
@@ -144,3 +146,26 @@ def test_a_combination_that_is_no_sweep_is_named(run):
         "the combination alpha = -2.0, M = 6 of the grid is none: alpha = -2.0 is outside"
         in done.error_lines[0]
     )
+
+
+def test_a_plain_sweep_that_is_ended_keeps_its_realizations(run, monkeypatch):
+    words = ("sweep", "beta", "--M", "10", "--d", "8", "--betas", "20:60:20", "--out", "s", "--no-plot")
+    real = sweep_results.sweep_spec
+
+    def cut_short(spec, *, progress, checkpoint):
+        def interrupting(done, total):
+            if done == 3:
+                signal.raise_signal(signal.SIGTERM)
+
+        return real(spec, progress=interrupting, checkpoint=checkpoint)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sweep_results, "sweep_spec", cut_short)
+        cut = run(*words)
+    assert cut.code == 130
+    assert re.fullmatch(
+        r"interrupted; \d+ of 10 realizations are kept in s: the same command computes the rest",
+        cut.error_lines[-1],
+    )
+    assert run(*words).code == 0
+    assert sorted(file.name for file in Path("s").iterdir()) == [DATA, MARKER, "spec.toml", "summary.json"]
