@@ -70,7 +70,7 @@ def _draw(tree: xr.DataTree, axes: np.ndarray) -> None:
     axes[-1, 2].set_xlabel(style.label(losses["step"]))
     axes[0, 0].legend(loc="upper right", fontsize=6.5, borderaxespad=0.2)
     axes[0, 1].legend(loc="upper right", fontsize=6.5, borderaxespad=0.2)
-    axes[0, 2].legend(loc="lower left", fontsize=6.5, borderaxespad=0.2)
+    axes[0, 2].legend(loc="upper right", fontsize=6.5, borderaxespad=0.2)
 
 
 def _scores(ax: Axes, data: xr.Dataset) -> None:

@@ -28,7 +28,7 @@ TINY = {
     "kernels": "linear-elu,exponential", "transforms": "none,symlog", "points": 24, "batch": 2, "steps": 3,
     "warm_up": 1, "width": 8, "hidden": 8, "blocks": 2, "trials": 5,
 }  # fmt: skip
-DATA = Path(__file__).parents[2] / "results" / "operators-small" / "data.nc"
+DATA = Path(__file__).parents[2] / "results" / "operators.nc"
 
 
 @pytest.fixture(scope="module")
@@ -262,4 +262,19 @@ def test_the_committed_result_is_that_of_the_study_file():
         name: getattr(spec, name) for name in ("points", "batch", "steps", "width", "trials", "seed")
     }
     assert DATA.stat().st_size < 300_000
-    assert len(operators_summary(tree)["models"]) == 8
+    page = (DATA.parents[1] / "docs" / "learned-operators.md").read_text(encoding="utf-8")
+    models = operators_summary(tree)["models"]
+    assert len(models) == len(spec.kernels) * len(spec.transforms)
+    for model in models:  # the table of the page
+        scores = [
+            f"{model[name][0]:.2f} [{model[name][1]:.2f}, {model[name][2]:.2f}]"
+            for name in ("median", "mean")
+        ]
+        row = (
+            model["transform"],
+            model["kernel"],
+            model["outcome"],
+            *scores,
+            *(f"{e:.1e}" for e in model["hill"]),
+        )
+        assert f"| {' | '.join(row)} |" in page
