@@ -17,7 +17,7 @@ import hopfieldphase
 
 _PACKAGES = (
     "numpy", "scipy", "numba", "llvmlite", "xarray", "zarr", "h5netcdf", "h5py", "matplotlib", "pydantic",
-    "typer", "torch", "transformers", "tokenizers", "safetensors",
+    "typer", "dask", "distributed", "torch", "transformers", "tokenizers", "safetensors",
 )  # fmt: skip
 _PACKAGE_DIR = Path(hopfieldphase.__file__).resolve().parent
 

@@ -72,10 +72,13 @@ class DaskWorkers:
         name = f"hopfieldphase-{uuid4().hex}"
         with self._client() as client:
             try:
-                client.register_plugin(JobPlugin(job, name))
-                futures = client.map(
-                    _work, batches, plugin=name, pure=False, key=[f"{name}-{batch}" for batch in batches]
-                )
+                try:
+                    client.register_plugin(JobPlugin(job, name))
+                    futures = client.map(
+                        _work, batches, plugin=name, pure=False, key=[f"{name}-{batch}" for batch in batches]
+                    )
+                except OSError as error:  # no connection; below, an OSError is that of a batch
+                    raise CommClosedError(str(error)) from error
                 for future in as_completed(futures):
                     news(future.result())
                 client.unregister_worker_plugin(name)

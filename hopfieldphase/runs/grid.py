@@ -157,7 +157,7 @@ def _kept(
     ledger: Ledger, spec: GridSpec, path: Path, layout: Layout, table: Mapping[str, Column]
 ) -> dict[int, Mark] | None:
     """What an earlier run of this spec has finished, all else cleared away; None where there was none."""
-    begun = ledger.plan()
+    begun = None if (path / MARKER).exists() else ledger.plan()
     if begun is None or begun.get("fingerprint") != spec.fingerprint or not (path / DATA).exists():
         return None
     ledger.check_versions()
