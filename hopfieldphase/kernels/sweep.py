@@ -158,11 +158,11 @@ def sweep_path(
         ints[n, 4] = 0
         if n > 0:
             moved = relative_distance(work.x, previous, problem.length)
-            if problem.alpha == 2.0:
-                explained = predicted and same_support(work.p, previous_weights)
-            else:
+            # From α = 2 on, states change without a jump only where their support stays.
+            explained = predicted and (problem.alpha < 2.0 or same_support(work.p, previous_weights))
+            if explained and problem.alpha != 2.0:
                 off = relative_distance(work.x, guess, problem.length)
-                explained = predicted and off <= EXPLAINED * moved
+                explained = off <= EXPLAINED * moved
             if moved > nearness and not explained:
                 ints[n, 4] = not returns(
                     problem, betas[n - 1], previous, nearness, tolerance, max_steps, work

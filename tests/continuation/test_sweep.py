@@ -67,15 +67,29 @@ def test_down_sweep_is_the_up_sweep_of_the_reversed_grid(small):
     np.testing.assert_allclose(ends.state[DOWN], back.state[DOWN], atol=1e-12)
 
 
-def test_jumps_stand_where_relaxing_back_does_not_return(small):
-    result = sweep(small, BETAS, keep_states=True)
+@pytest.mark.parametrize(
+    ("alpha", "betas"),
+    [
+        (2.0, BETAS),
+        # Coarse steps; the one up to 33.2 at α = 3 lands, after a jump, where its prediction pointed by chance.
+        (1.0, np.linspace(10, 120, 20)),
+        (1.5, np.linspace(10, 120, 20)),
+        (3.0, np.linspace(10, 120, 20)),
+    ],
+)
+def test_jumps_stand_where_relaxing_back_does_not_return(alpha, betas):
+    patterns = clustered(40, 16, seed=2) if alpha == 2 else clustered(30, 16, seed=0)
+    model = HopfieldModel(patterns, alpha=alpha)
+    result = sweep(model, betas, keep_states=True)
     for direction, step in ((UP, -1), (DOWN, 1)):
-        order = range(1, BETAS.size) if direction == UP else range(BETAS.size - 1)
+        order = range(1, betas.size) if direction == UP else range(betas.size - 1)
         for n in order:
             before = result.state[direction, n + step]
-            back = relax(small, result.state[direction, n], BETAS[n + step]).x
-            returned = np.linalg.norm(back - before) <= 1e-6 * max(np.linalg.norm(before), small.state_scale)
+            back = relax(model, result.state[direction, n], betas[n + step]).x
+            returned = np.linalg.norm(back - before) <= 1e-6 * max(np.linalg.norm(before), model.state_scale)
             assert result.jumped[direction, n] == (not returned), (direction, n)
+    if alpha == 3:
+        assert result.jumped.any()
 
 
 @pytest.mark.parametrize("start", ["mean", "pattern:3", "best", "continue"])
