@@ -12,6 +12,7 @@ from hopfieldphase.cli import (
     branches,
     critical,
     diagram,
+    doctor,
     explore,
     figures,
     info,
@@ -23,6 +24,7 @@ from hopfieldphase.cli import (
     sweep,
     thermal,
     validate,
+    warmup,
 )
 from hopfieldphase.cli.console import write_line
 from hopfieldphase.cli.options import Command, Group
@@ -80,4 +82,8 @@ app.command("stability", cls=Command, short_help="Descend near a minimum with a 
 )
 app.command("thermal", cls=Command, short_help="Compare thermal averages with attention.")(thermal.thermal)
 app.command("reproduce", cls=Command, short_help="Measure the claims of the paper.")(reproduce.reproduce)
+app.command("doctor", cls=Command, short_help="Show what this installation has and lacks.")(doctor.doctor)
+app.command("warmup", cls=Command, short_help="Compile the kernels of the usual commands, once.")(
+    warmup.warmup
+)
 app.add_typer(learn.app, name="learn")
