@@ -1,6 +1,7 @@
 """Notice of compilation: whoever shows progress can say why nothing moves for a while."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba.core import event
@@ -22,6 +23,19 @@ class _FirstCompilation(event.Listener):
         """Nothing to say."""
 
 
+class _Names(event.Listener):
+    """Appends the name of each function that is compiled to a list."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+
+    def on_start(self, event: Any) -> None:
+        self._names.append(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say."""
+
+
 _waiting: list[_FirstCompilation] = []
 
 
@@ -35,3 +49,11 @@ def on_first_compilation(callback: Callable[[], object]) -> None:
         event.unregister("numba:compile", _waiting.pop())
     _waiting.append(_FirstCompilation(callback))
     event.register("numba:compile", _waiting[0])
+
+
+@contextmanager
+def compilations() -> Iterator[list[str]]:
+    """Collect the names of the kernels that are compiled meanwhile, without those read from the cache."""
+    names: list[str] = []
+    with event.install_listener("numba:compile", _Names(names)):
+        yield names
