@@ -1,24 +1,33 @@
 """Pattern files: .npy, .npz, .csv, .nc and .zarr in and out, and the handwritten digits of scikit-learn."""
 
 import os
-import zlib
+import zipfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import check_patterns
 from hopfieldphase.core.patterns.blocks import StoredRows
+from hopfieldphase.data.limits import (
+    check_hdf5,
+    check_links,
+    check_memory,
+    check_npy,
+    check_zarr,
+    listed,
+    reason,
+)
 
 LARGE = 2**28
 """Bytes from which on patterns in .npy and .zarr files stay on disk."""
+
+_TEXT = 4
+"""Bytes of memory for every byte of a .csv file while it is read."""
 
 
 def load(path: str | os.PathLike[str]) -> NDArray[Any] | StoredRows:
@@ -49,20 +58,32 @@ def load(path: str | os.PathLike[str]) -> NDArray[Any] | StoredRows:
     read = _READERS.get(file.suffix.lower())
     if read is None:
         raise InputError(f"pattern file {file} is of an unknown kind: use {', '.join(_READERS)}")
-    if not file.exists():
-        raise InputError(f"pattern file {file} does not exist: give the path of a {file.suffix} file")
-    if not file.is_file() and not (file.suffix.lower() == ".zarr" and file.is_dir()):
-        raise InputError(f"pattern file {file} is not a file: give the path of a {file.suffix} file")
+    try:
+        exists = file.exists()
+        readable = file.is_file() or (file.suffix.lower() == ".zarr" and file.is_dir())
+    except OSError as error:
+        raise InputError(f"pattern file {file} cannot be read: {error.strerror}") from error
+    if not readable:
+        problem = "is not a file" if exists else "does not exist"
+        raise InputError(f"pattern file {file} {problem}: give the path of a {file.suffix} file")
     try:
         if file.stat().st_size == 0:
             raise InputError("it is empty")
         array = check_patterns(read(file, name))
         large = array.dtype.itemsize * array.shape[0] * array.shape[1] >= LARGE
         return array if large else np.asarray(array, dtype=np.float64)
+    except ImportError:
+        raise
     except InputError as error:
         raise InputError(f"pattern file {file}: {error}") from error
-    except OSError as error:
-        raise InputError(f"pattern file {file} cannot be read: {error.strerror or error}") from error
+    # Damaged content surfaces as almost any exception of the readers; the cause stays attached.
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputError(f"pattern file {file} cannot be read: {error.strerror}") from error
+        raise InputError(
+            f"pattern file {file}: it is damaged or no {_KINDS[file.suffix.lower()]} ({reason(error)}): "
+            "save it again"
+        ) from error
 
 
 def save(path: str | os.PathLike[str], patterns: Any) -> Path:
@@ -133,37 +154,41 @@ def _split(path: str) -> tuple[Path, str | None]:
     return Path(path), None
 
 
-def _read_numpy(file: Path, name: str | None) -> Any:
-    # Mapped copy-on-write: the file cannot change, and kernels take the rows like any others.
-    mode = "c" if file.suffix.lower() == ".npy" and file.stat().st_size >= LARGE else None
+def _read_npy(file: Path, name: str | None) -> Any:
+    size = file.stat().st_size
     with file.open("rb") as stream:
-        try:
-            content = np.load(file if mode else stream, mmap_mode=mode, allow_pickle=False)
-            return content[_choose(name, content.files, file)] if isinstance(content, NpzFile) else content
-        except InputError:
-            raise
-        except (ValueError, EOFError, BadZipFile, UnpicklingError, zlib.error) as error:
-            if "pickle" in str(error):
-                raise InputError(
-                    "it holds Python objects or is no NumPy file: save plain numbers with numpy.save"
-                ) from error
-            raise InputError(
-                f"it is damaged or no NumPy file ({error}): save it again with numpy.save"
-            ) from error
+        check_npy(stream, size, mapped=size >= LARGE)
+        # Mapped copy-on-write: the file cannot change, and kernels take the rows like any others.
+        if size >= LARGE:
+            return np.load(file, mmap_mode="c", allow_pickle=False)
+        stream.seek(0)
+        return np.load(stream, allow_pickle=False)
+
+
+def _read_npz(file: Path, name: str | None) -> Any:
+    with zipfile.ZipFile(file) as archive:
+        names = [member.removesuffix(".npy") for member in archive.namelist()]
+        member = archive.getinfo(f"{_choose(name, names, file)}.npy")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError("it is compressed in a way that NumPy does not use: save it with numpy.savez")
+        with archive.open(member) as stream:
+            check_npy(stream, member.file_size)
+        with archive.open(member) as stream:
+            return np.lib.format.read_array(stream, allow_pickle=False)
 
 
 def _choose(name: str | None, names: list[str], file: Path) -> str:
     """The array that was asked for, or the only one."""
-    listed = ", ".join(names) or "none"
     if name is not None and name not in names:
-        raise InputError(f"it has no array {name!r}: it holds {listed}")
+        raise InputError(f"it has no array {name!r}: it holds {listed(names)}")
     if name is None and len(names) != 1:
-        example = f'"{file}:{names[0]}"' if names else "a file that holds one array"
-        raise InputError(f"it holds {len(names)} arrays ({listed}): choose one as in {example}")
+        example = f'"{file}:{listed(names[:1])}"' if names else "a file that holds one array"
+        raise InputError(f"it holds {len(names)} arrays ({listed(names)}): choose one as in {example}")
     return names[0] if name is None else name
 
 
 def _read_csv(file: Path, name: str | None) -> Any:
+    check_memory(_TEXT * file.stat().st_size)
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -188,7 +213,7 @@ def _csv_complaint(rows: list[tuple[int, str]]) -> str:
             except ValueError:
                 header = " (a header?)" if number == rows[0][0] else ""
                 return (
-                    f"line {number}, column {column} holds {cell.strip()!r}, not a number{header}: "
+                    f"line {number}, column {column} holds {cell.strip()[:40]!r}, not a number{header}: "
                     "give numbers separated by commas, without a header"
                 )
         if len(cells) != columns:
@@ -202,8 +227,11 @@ def _read_netcdf(file: Path, name: str | None) -> Any:
     xarray = import_module("xarray")
     group, _, variable = (name or "").rpartition("/")
     try:
+        check_hdf5(file)
         with xarray.open_dataset(file, engine="h5netcdf", group=group or None, decode_times=False) as dataset:
-            return dataset[_choose(variable or None, list(map(str, dataset.data_vars)), file)].to_numpy()
+            array = dataset[_choose(variable or None, list(map(str, dataset.data_vars)), file)]
+            check_memory(array.size * max(array.dtype.itemsize, 8))
+            return array.to_numpy()
     except OSError as error:
         if group and f"group not found: {group}" in str(error):
             raise InputError(f"it has no group {group!r}") from error
@@ -212,15 +240,16 @@ def _read_netcdf(file: Path, name: str | None) -> Any:
 
 def _read_zarr(file: Path, name: str | None) -> Any:
     zarr = import_module("zarr")
+    check_links(file)
     try:
-        found = zarr.open(file, mode="r")
-        if isinstance(found, zarr.Group):
-            names = [key for key, member in found.members(max_depth=None) if isinstance(member, zarr.Array)]
-            found = found[_choose(name, names, file)]
-    except InputError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
-        raise InputError(f"it is damaged or no Zarr array ({error}): write it again with zarr") from error
+        # Consolidated metadata can name arrays anywhere; the folders themselves cannot.
+        group = zarr.open_group(file, mode="r", use_consolidated=False)
+    except (OSError, ValueError, KeyError, TypeError):
+        found = zarr.open_array(file, mode="r")
+    else:
+        names = [key for key, member in group.members(max_depth=None) if isinstance(member, zarr.Array)]
+        found = group[_choose(name, names, file)]
+    check_zarr(found, file)
     return found
 
 
@@ -240,11 +269,18 @@ def _write_netcdf(file: Path, patterns: NDArray[np.float64]) -> None:
 
 
 _READERS: dict[str, Callable[[Path, str | None], Any]] = {
-    ".npy": _read_numpy,
-    ".npz": _read_numpy,
+    ".npy": _read_npy,
+    ".npz": _read_npz,
     ".csv": _read_csv,
     ".nc": _read_netcdf,
     ".zarr": _read_zarr,
+}
+_KINDS = {
+    ".npy": "NumPy file of plain numbers",
+    ".npz": "NumPy archive",
+    ".csv": "table of numbers",
+    ".nc": "netCDF-4 (HDF5) file",
+    ".zarr": "Zarr array",
 }
 _WRITERS: dict[str, Callable[[Path, NDArray[np.float64]], None]] = {
     ".npy": np.save,

@@ -20,6 +20,7 @@ from hopfieldphase.core.errors import HopfieldPhaseError, InputError
 from hopfieldphase.data import attributes, branch_schema, diagram, load_branch_schema, measurement, schema
 from hopfieldphase.data import structure as structures
 from hopfieldphase.data.files import replacing
+from hopfieldphase.data.limits import check_hdf5, check_links, check_memory, check_zarr, reason
 
 Labelled = xr.Dataset | xr.DataTree
 
@@ -86,9 +87,11 @@ def open(path: str | os.PathLike[str]) -> Labelled:
         raise InputError(f"{source} does not exist: give a .zarr folder or .nc file that hopfieldphase wrote")
     try:
         if source.is_dir():
-            _check_chunks(source)
+            check_links(source)
+            check_zarr(zarr.open_group(source, mode="r", zarr_format=3, use_consolidated=False), source)
             tree = _load(source, engine="zarr", zarr_format=3, consolidated=False)
         elif source.is_file():
+            check_hdf5(source)
             tree = _load(source, engine="h5netcdf")
         else:
             raise InputError(f"{source} is neither a folder nor a file: give a .zarr folder or .nc file")
@@ -100,9 +103,8 @@ def open(path: str | os.PathLike[str]) -> Labelled:
         raise InputError(f"cannot read {source}: {error}") from error
     # Damaged content surfaces as almost any exception of the readers; the cause stays attached.
     except Exception as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(
-            f"cannot read {source}: not a file of hopfieldphase, or damaged ({reason})"
+            f"cannot read {source}: not a file of hopfieldphase, or damaged ({reason(error)})"
         ) from error
     return tree if tree.children or measurement.holds_measurement(tree) else tree.to_dataset()
 
@@ -199,24 +201,5 @@ def _decoded(dataset: xr.Dataset) -> xr.Dataset:
 
 def _load(source: Path, **options: Any) -> xr.DataTree:
     with xr.open_datatree(source, decode_times=False, **options) as tree:
-        _check_size(sum(node.to_dataset(inherit=False).nbytes for node in tree.subtree))
+        check_memory(sum(node.to_dataset(inherit=False).nbytes for node in tree.subtree))
         return tree.load()
-
-
-def _check_chunks(source: Path) -> None:
-    """Raise `InputError` unless every chunk of every array is there: Zarr reads a missing one as zeros."""
-    files = sum(1 for _ in source.rglob("*"))
-    group = zarr.open_group(source, mode="r", zarr_format=3)
-    for name, member in group.members(max_depth=None):
-        # The first comparison is cheap; it keeps a false shape from being counted through.
-        if isinstance(member, zarr.Array) and (
-            member.nchunks > files or member.nchunks_initialized != member.nchunks
-        ):
-            raise InputError(f"the variable {name} lacks some of its chunks: the store is incomplete")
-
-
-def _check_size(size: int) -> None:
-    """Raise `InputError` if a file claims to hold more than the memory of this machine."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**40
-    if size > memory:
-        raise InputError(f"it declares {size / 2**30:.1f} GiB, more than the memory of this machine")

@@ -111,7 +111,7 @@ def test_python_objects_are_never_unpickled(tmp_path, kind):
         np.savez(file, keys=content)
     assert "Python objects" in complaint(lambda: load(file))
     file.write_bytes(pickle.dumps([[1.0, 2.0]]))
-    assert "Python objects" in complaint(lambda: load(file))
+    assert "no NumPy" in complaint(lambda: load(file))
 
 
 def test_only_known_kinds_are_read_and_written(tmp_path, rows):
