@@ -1,19 +1,16 @@
 """Training of the Transformers of Appendix G, with checkpoints from which a killed run goes on."""
 
 import time
-import zipfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
-from hopfieldphase import __version__
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.data.files import replacing
+from hopfieldphase.learn.checkpoint_state import restore_state, save_state
 from hopfieldphase.learn.retrieval_data import RetrievalData
 from hopfieldphase.learn.score_scaling import Scaling
 from hopfieldphase.learn.transformer import CrossAttentionTransformer
@@ -105,7 +102,7 @@ def train(
     training : Training
     checkpoint : Path, optional
         A file for the state of the run. What it holds of the same training is gone on with; on one machine
-        with one number of threads the result is then the same to the last bit. A torn file is replaced.
+        with one number of threads the result is then the same to the last bit.
     progress : callable, optional
         Called as ``progress(steps done, loss)`` after every step.
     save_every : float
@@ -118,8 +115,8 @@ def train(
     Raises
     ------
     InputError
-        If the checkpoint is that of another training, or of another version of this package or of PyTorch;
-        it is left as it is.
+        If the checkpoint is damaged, or that of another training or of another version of this package or
+        of PyTorch; it is left as it is.
     OutputError
         If the checkpoint cannot be written.
     """
@@ -128,13 +125,19 @@ def train(
         model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay, fused=True
     )
     losses = np.empty(training.steps)
-    done = 0 if checkpoint is None else _restore(checkpoint, training, model, optimizer, losses)
+    made_by = asdict(training)
+    known = {} if checkpoint is None else restore_state(checkpoint, made_by, model, optimizer)
+    done = 0
+    if known:
+        done = len(known["losses"])
+        losses[:done] = known["losses"].numpy()
     saved_at = time.monotonic()
     while done < training.steps:
         losses[done] = step(done, training, model, optimizer, data)
         done += 1
         if checkpoint is not None and (done == training.steps or time.monotonic() - saved_at >= save_every):
-            _save(checkpoint, training, model, optimizer, losses[:done])
+            record = {"losses": torch.from_numpy(losses[:done].copy())}
+            save_state(checkpoint, made_by, model, optimizer, record)
             saved_at = time.monotonic()
         if progress is not None:
             progress(done, losses[done - 1])
@@ -158,49 +161,3 @@ def step(
     loss.backward()
     optimizer.step()
     return loss.item()
-
-
-def _made_by(training: Training) -> dict[str, Any]:
-    return asdict(training) | {"hopfieldphase": __version__, "torch": str(torch.__version__)}
-
-
-def _save(
-    path: Path,
-    training: Training,
-    model: CrossAttentionTransformer,
-    optimizer: torch.optim.Optimizer,
-    losses: np.ndarray,
-) -> None:
-    state = {
-        "made_by": _made_by(training),
-        "losses": torch.from_numpy(losses.copy()),
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-    }
-    with replacing(path) as partial:
-        torch.save(state, partial)
-
-
-def _restore(
-    path: Path,
-    training: Training,
-    model: CrossAttentionTransformer,
-    optimizer: torch.optim.Optimizer,
-    losses: np.ndarray,
-) -> int:
-    """Steps that a checkpoint of this training has; 0 where there is none."""
-    if not zipfile.is_zipfile(path):
-        return 0  # none, or torn
-    state = torch.load(path, weights_only=True)
-    made_by, wanted = state["made_by"], _made_by(training)
-    if made_by != wanted:
-        name = next(name for name in wanted if made_by.get(name) != wanted[name])
-        raise InputError(
-            f"{path} is the checkpoint of another training: {name} is {made_by.get(name)} there and "
-            f"{wanted[name]} here; remove it, or choose another folder with --out"
-        )
-    model.load_state_dict(state["model"])
-    optimizer.load_state_dict(state["optimizer"])
-    done = len(state["losses"])
-    losses[:done] = state["losses"].numpy()
-    return done
