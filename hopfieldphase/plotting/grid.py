@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from hopfieldphase.plotting import style
 
@@ -54,13 +55,19 @@ def plot_grid(data: xr.Dataset | xr.DataTree, axes: Sequence[Axes] | None = None
 
 def _draw(data: xr.Dataset, first: Axes, second: Axes) -> None:
     along, beside, _ = _axes(data)
+    grid = data["loop_area"].dims[:-1]
     parameter = str(data["jumped"].dims[-1])
     places = _places(data[along].values)
     chosen = [None] if beside is None else _thinned(data.sizes[beside])
     for value, (colour, marker, dashes) in zip(chosen, _LINES, strict=False):
         part = data if beside is None or value is None else data.isel({beside: value})
         label = None if beside is None else f"{style.symbol(part[beside])} = {_text(part[beside].item())}"
-        line = {"color": colour, "marker": marker, "linestyle": dashes, "markersize": 3.5}
+        line = {
+            "color": colour,
+            "marker": marker,
+            "linestyle": dashes if along in grid else "none",
+            "markersize": 3.5,
+        }
         ends = [_spread(part[name], along) for name in ("lower_edge", "upper_edge")]
         for (mean, deviation), filled in zip(ends, ("white", colour), strict=True):
             first.errorbar(
@@ -76,8 +83,12 @@ def _draw(data: xr.Dataset, first: Axes, second: Axes) -> None:
     for ax, title in ((first, "(a) open: lower, filled: upper edge"), (second, "(b) loop area")):
         ax.set_xlabel(data[along].attrs["long_name"])
         ax.set_title(title, loc="left")
-        ax.margins(x=0.04)
+        margin = 0.04 * (np.ptp(places) or 1.0)
+        ax.set_xlim(places.min() - margin, places.max() + margin)
+        if data[along].dtype.kind == "i":
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if not np.array_equal(places, data[along].values):
+            ax.xaxis.set_minor_locator(NullLocator())
             ax.set_xticks(places, [_text(value) for value in data[along].values.tolist()])
 
 

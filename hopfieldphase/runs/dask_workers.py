@@ -72,14 +72,7 @@ class DaskWorkers:
         name = f"hopfieldphase-{uuid4().hex}"
         with self._client() as client:
             try:
-                try:
-                    client.register_plugin(JobPlugin(job, name))
-                    futures = client.map(
-                        _work, batches, plugin=name, pure=False, key=[f"{name}-{batch}" for batch in batches]
-                    )
-                except OSError as error:  # no connection; below, an OSError is that of a batch
-                    raise CommClosedError(str(error)) from error
-                for future in as_completed(futures):
+                for future in as_completed(_hand_out(client, job, name, batches)):
                     news(future.result())
                 client.unregister_worker_plugin(name)
             except KilledWorker:
@@ -122,6 +115,16 @@ class DaskWorkers:
                         f"`dask worker {self._scheduler} --nthreads 1`"
                     ) from None
                 yield client
+
+
+def _hand_out(client: Client, job: Job, name: str, batches: Sequence[int]) -> list[Any]:
+    """Send the job to every worker, and the numbers of all batches to the scheduler."""
+    keys = [f"{name}-{batch}" for batch in batches]
+    try:
+        client.register_plugin(JobPlugin(job, name))
+        return client.map(_work, batches, plugin=name, pure=False, key=keys)
+    except OSError as error:  # of the connection, while one that comes back later is of a batch
+        raise CommClosedError(str(error)) from error
 
 
 def _work(batch: int, plugin: str) -> int:
