@@ -5,7 +5,7 @@ import sys
 
 CONTESTS = (
     ["weights"], ["attention"], ["attention_polytopes"], ["sweep", "--alpha=2"], ["sweep", "--alpha=1"],
-    ["branches"], ["fold"], ["distances"], ["learn_entmax"], ["million"], ["executors"], ["learn_step"],
+    ["branches"], ["fold"], ["continuation"], ["distances"], ["learn_entmax"], ["million"], ["executors"], ["learn_step"],
     ["learn_kernel_attention"],
 )  # fmt: skip
 
