@@ -5,8 +5,8 @@ import sys
 
 CONTESTS = (
     ["weights"], ["attention"], ["attention_polytopes"], ["sweep", "--alpha=2"], ["sweep", "--alpha=1"],
-    ["branches"], ["fold"], ["continuation"], ["distances"], ["learn_entmax"], ["million"], ["executors"], ["learn_step"],
-    ["learn_kernel_attention"],
+    ["branches"], ["fold"], ["continuation"], ["distances"], ["learn_entmax"], ["million"], ["executors"],
+    ["learn_step"], ["learn_kernel_attention"],
 )  # fmt: skip
 
 for module, *options in CONTESTS:

@@ -7,8 +7,8 @@ unstable arm to b = 8 or beyond. The fold is known in closed form, so that accur
 can be set side by side. Tools that are not installed are named as such: `pip install contique`,
 `apt-get install auto-07p gfortran`, and `pip install jaxcont` in an environment of its own, whose interpreter
 `--jaxcont` names. Settings stand below: tolerances of 1e-10 to 1e-12, and about the longest steps that still
-pass the fold. AUTO needs its parameter weighted by 0.01 for that, with the default weight it locates the fold to
-three digits; JaxCont leaves the curve with a largest step of 1, and has its default of 0.1.
+pass the fold. AUTO needs its parameter weighted by 0.01 for that, with the default weight it locates the fold
+to three digits; JaxCont leaves the curve with a largest step of 1, and has its default of 0.1.
 
 Processor time of one run after a first one that compiles, but for AUTO: there the whole call after compiling.
 A busy machine makes it somewhat longer, but by far not as much as the time on the clock.
