@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hopfieldphase.runs.kappa import sweep_kappa, sweep_kappa_tree
     from hopfieldphase.runs.kappa_spec import KappaSpec
     from hopfieldphase.runs.load_branches import branches_kappa
+    from hopfieldphase.runs.progress_bar import progress_bar
     from hopfieldphase.runs.specs import SweepSpec
     from hopfieldphase.runs.studies import study
     from hopfieldphase.runs.sweeps import sweep_beta
@@ -95,6 +96,7 @@ __all__ = [
     "map_coexistence",
     "open",
     "patterns",
+    "progress_bar",
     "relax",
     "sample",
     "spinodals",
@@ -149,6 +151,7 @@ _HOMES = {
     "map_branches": "hopfieldphase.continuation.map_branches",
     "map_coexistence": "hopfieldphase.phases.map_coexistence",
     "open": "hopfieldphase.data.branches",
+    "progress_bar": "hopfieldphase.runs.progress_bar",
     "relax": "hopfieldphase.solvers.relaxation",
     "sample": "hopfieldphase.dynamics.sampling",
     "spinodals": "hopfieldphase.phases.spinodals",

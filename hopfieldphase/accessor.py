@@ -11,7 +11,8 @@ import xarray as xr
 from hopfieldphase.data.branch_schema import holds_branches
 from hopfieldphase.data.load_branch_schema import holds_load_branches
 from hopfieldphase.data.measurement import holds_measurement
-from hopfieldphase.data.summary import dataset_hysteresis, sweep_summary
+from hopfieldphase.data.summaries import Summary
+from hopfieldphase.data.summary import dataset_hysteresis, summary_lines, sweep_summary
 from hopfieldphase.phases.hysteresis import TOLERANCE, Hysteresis
 from hopfieldphase.runs.studies import STUDIES, Study, load
 
@@ -30,9 +31,9 @@ class SweepAccessor:
     def __init__(self, data: xr.Dataset | xr.DataTree) -> None:
         self._dataset = data.to_dataset() if isinstance(data, xr.DataTree) else data
 
-    def summary(self, tolerance: float = TOLERANCE) -> dict[str, Any]:
+    def summary(self, tolerance: float = TOLERANCE) -> Summary:
         """All that the sweep shows, as plain values: see `hopfieldphase.data.summary.sweep_summary`."""
-        return sweep_summary(self._dataset, tolerance)
+        return Summary(sweep_summary(self._dataset, tolerance), summary_lines)
 
     def hysteresis(self, tolerance: float = TOLERANCE) -> list[Hysteresis]:
         """Loop of each realization: see `hopfieldphase.phases.hysteresis.hysteresis`."""
@@ -59,11 +60,11 @@ class BranchAccessor:
 
         return from_datatree(self._tree)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """All that the branches show, as plain values: see `hopfieldphase.data.branch_summary`."""
-        from hopfieldphase.data.branch_summary import branches_summary  # noqa: PLC0415
+        from hopfieldphase.data.branch_summary import branches_lines, branches_summary  # noqa: PLC0415
 
-        return branches_summary(self._tree)
+        return Summary(branches_summary(self._tree), branches_lines)
 
     def spinodals(self) -> "list[tuple[Spinodal, ...]]":
         """Losses of stability of each branch: see `hopfieldphase.phases.spinodals.spinodals`."""
@@ -96,11 +97,14 @@ class LoadBranchAccessor:
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = tree
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """All that the branches show, as plain values: see `hopfieldphase.data.load_branch_summary`."""
-        from hopfieldphase.data.load_branch_summary import load_branches_summary  # noqa: PLC0415
+        from hopfieldphase.data.load_branch_summary import (  # noqa: PLC0415
+            load_branches_lines,
+            load_branches_summary,
+        )
 
-        return load_branches_summary(self._tree)
+        return Summary(load_branches_summary(self._tree), load_branches_lines)
 
     def plot(self, axes: "Sequence[Axes] | None" = None) -> "tuple[Axes, Axes]":
         """Both panels: see `hopfieldphase.plotting.load_branches.plot_load_branches`."""
@@ -115,9 +119,9 @@ class StudyAccessor:
     def __init__(self, data: xr.Dataset | xr.DataTree, study: Study) -> None:
         self._data, self._study = data, study
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """All that the study shows, as plain values."""
-        return load(self._study.summary)(self._data)
+        return Summary(load(self._study.summary)(self._data), load(self._study.lines))
 
     def plot(self, axes: "Sequence[Axes] | None" = None) -> Any:
         """The figure of the study; returns its axes."""

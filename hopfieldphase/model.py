@@ -38,6 +38,15 @@ class RetrievalModel(ABC):
             )
         object.__setattr__(self, "scale", scale)
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(M={self.M}, d={self.d}, {self._weights_text()}, scale={self.scale:.6g})"
+        )
+
+    @abstractmethod
+    def _weights_text(self) -> str:
+        """Which weights, in the words of the parameter that chooses them."""
+
     @property
     def M(self) -> int:
         """Number of stored patterns."""
@@ -107,7 +116,7 @@ class RetrievalModel(ABC):
         return x
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class HopfieldModel(RetrievalModel):
     """Modern Hopfield model with Tsallis-regularised retrieval.
 
@@ -184,6 +193,9 @@ class HopfieldModel(RetrievalModel):
         self._check_stored()
         object.__setattr__(self, "alpha", tsallis_index(alpha))
 
+    def _weights_text(self) -> str:
+        return f"alpha={self.alpha:.6g}"
+
     def weights(self, x: Any, beta: float) -> Any:
         """Retrieval weights p(x) = ∇Ω*_α(βz), shape (..., M) (Proposition 3.3, Lemma F.1)."""
         return entmax.weights(self.overlaps(x), self.alpha, beta)
@@ -235,7 +247,7 @@ class HopfieldModel(RetrievalModel):
         return (energy - dual) / xp.clip(xp.abs(energy), min=1.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttentionModel(RetrievalModel):
     """Retrieval with any attention map p over the stored patterns: x ↦ T(x) = s Ξᵀ p(β z), z = s Ξ x.
 
@@ -304,6 +316,9 @@ class AttentionModel(RetrievalModel):
     def has_free_energy(self) -> bool:
         """Whether T descends a free energy: the attention map has a conjugate."""
         return self.attention.has_conjugate
+
+    def _weights_text(self) -> str:
+        return f"attention={self.attention!r}"
 
     def weights(self, x: Any, beta: float) -> Any:
         """Retrieval weights p(βz), shape (..., M)."""

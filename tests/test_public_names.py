@@ -55,6 +55,7 @@ PROMISED = {
     "map_coexistence",
     "open",
     "patterns",
+    "progress_bar",
     "relax",
     "sample",
     "spinodals",

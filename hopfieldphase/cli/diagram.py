@@ -115,7 +115,7 @@ def run_spec(
 
     thread_count()  # a wrong environment is reported before anything starts
     on_first_compilation(lambda: console.say("compiling kernels, once per version"))
-    from hopfieldphase.data.diagram import summary_lines
+    from hopfieldphase.data.diagram import diagram_lines
     from hopfieldphase.runs.diagram import compute_diagram, resolve_diagram
 
     spec = resolve_diagram(spec)
@@ -131,7 +131,7 @@ def run_spec(
         console,
         announce=lambda: console.say(_headline(spec)),
         compute=compute,
-        lines=summary_lines,
+        lines=diagram_lines,
         name_failures=_name_failures,
         force=force,
         plot=plot,

@@ -91,7 +91,7 @@ def _cache(cache: Mapping[str, Any]) -> list[str]:
 def _extras(extras: Mapping[str, Mapping[str, Any]]) -> list[str]:
     lines: list[str] = []
     for name, extra in extras.items():
-        lines.append(f"{name:<10}{'installed' if extra['installed'] else 'missing':<11}{extra['gives']}")
+        lines.append(f"{name:<9}{'installed' if extra['installed'] else 'missing':<11}{extra['gives']}")
         if not extra["installed"]:
-            lines.append(f"{'':21}{extra['install']}")
+            lines.append(f"{'':20}{extra['install']}")
     return lines

@@ -189,7 +189,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if "closed_forms" in found["summary"]:
         from hopfieldphase.data import diagram
 
-        return [*lines, "", *diagram.summary_lines(found["summary"])]
+        return [*lines, "", *diagram.diagram_lines(found["summary"])]
     return [*lines, "", *summary_lines(found["summary"])]
 
 

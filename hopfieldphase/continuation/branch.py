@@ -84,7 +84,7 @@ class State:
     hessian_min: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpecialPoint:
     """A located event on a branch, or a crossing of two branches.
 
@@ -129,6 +129,10 @@ class SpecialPoint:
     status: Status = Status.CONVERGED
     landing: State | None = None
 
+    def __repr__(self) -> str:
+        status = "" if self.status is Status.CONVERGED else f", {self.status.name.lower()}"
+        return f"{type(self).__name__}({self.label} at {self.parameter:.9g}{status})"
+
     @property
     def label(self) -> str:
         """The kind and the patterns involved in one word, as in ``"enters:7"`` or ``"leaves:2,5"``."""
@@ -172,7 +176,7 @@ class Piece(ABC):
         return self.lower <= parameter <= self.upper
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Branch:
     """A followed curve of stationary states.
 
@@ -198,6 +202,14 @@ class Branch:
     pieces: tuple[Piece, ...] = field(repr=False)
     special_points: tuple[SpecialPoint, ...] = field(repr=False)
     status: Status = Status.CONVERGED
+
+    def __repr__(self) -> str:
+        first, last = self.ends
+        pieces = f"{len(self.pieces)} piece{'' if len(self.pieces) == 1 else 's'}"
+        return (
+            f"{type(self).__name__}({self.parameter} in [{self.lower:.6g}, {self.upper:.6g}], "
+            f"{first.label} to {last.label}, {pieces}, {self.status.name.lower()})"
+        )
 
     @property
     def ends(self) -> tuple[SpecialPoint, SpecialPoint]:

@@ -16,7 +16,7 @@ from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BranchSet(Sequence[Branch]):
     """The branches found at one reference, in the order of their rank there.
 
@@ -46,6 +46,13 @@ class BranchSet(Sequence[Branch]):
     n_starts: int
     n_undecided: int
     lowest_energy: float
+
+    def __repr__(self) -> str:
+        low, high = self.betas
+        return (
+            f"{type(self).__name__}({len(self)} of {self.n_states} minima at beta={self.at:.6g}, "
+            f"followed in [{low:.6g}, {high:.6g}]; {self.model!r})"
+        )
 
     def __len__(self) -> int:
         return len(self.branches)

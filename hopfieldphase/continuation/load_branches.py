@@ -32,7 +32,7 @@ from hopfieldphase.solvers.options import solver_options
 _OPTIONS = solver_options("auto", None, None, True, np.dtype(np.float64))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LoadBranchSet(Sequence[Branch]):
     """The branches in κ found at one reference, in the order of their rank there.
 
@@ -69,6 +69,13 @@ class LoadBranchSet(Sequence[Branch]):
     n_starts: int
     n_undecided: int
     lowest_energy: float
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self)} of {self.n_states} minima at kappa={self.at:.6g}, "
+            f"followed in [{self.kappas[0]:.6g}, {self.kappas[-1]:.6g}] at beta={self.beta:.6g}; "
+            f"{self.model!r})"
+        )
 
     def __len__(self) -> int:
         return len(self.branches)

@@ -23,7 +23,7 @@ _OWN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelledBranchSet(BranchSet):
     """A `BranchSet` that knows the options it was made with, and becomes a labelled tree.
 

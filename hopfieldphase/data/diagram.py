@@ -309,7 +309,7 @@ def _range(values: np.ndarray[Any, Any]) -> list[float] | None:
     return [float(good.min()), float(good.max())] if good.size else None
 
 
-def summary_lines(summary: Mapping[str, Any]) -> list[str]:
+def diagram_lines(summary: Mapping[str, Any]) -> list[str]:
     """The summary in words, a line each."""
     parameter = summary["parameter"]
     grid = summary["grid"]

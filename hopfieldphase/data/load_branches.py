@@ -26,7 +26,7 @@ _KINDS = {kind: position for position, kind in enumerate(PointKind)}
 Columns = dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelledLoadBranchSet(LoadBranchSet):
     """A `LoadBranchSet` that knows the options it was made with, and becomes a labelled tree.
 

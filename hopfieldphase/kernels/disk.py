@@ -89,7 +89,5 @@ def _held(kernel: Any) -> Held:
     contents = [
         path.read_bytes() for path in Path(cache.cache_path).glob(f"{cache._impl.filename_base}.*.nbc")
     ]
-    current = sum(
-        content[:_DIGEST] == sha256(source + content[_DIGEST:]).digest() for content in contents
-    )
+    current = sum(content[:_DIGEST] == sha256(source + content[_DIGEST:]).digest() for content in contents)
     return Held(current, len(contents) - current, sum(map(len, contents)))

@@ -21,9 +21,9 @@ from hopfieldphase.runs.warmup import USUAL
 PACKAGE = "hopfieldphase"
 
 EXTRAS = {
-    "app": "hopfieldphase app: sweeps and branches solved live in the browser",
+    "app": "hopfieldphase app: sweeps and branches solved live",
     "cluster": "--executor dask: grids on the workers of a Dask cluster",
-    "digits": "--generator digits: the images of scikit-learn as patterns",
+    "digits": "--generator digits: images of scikit-learn as patterns",
     "explore": "hopfieldphase explore: a result as a page for the browser",
     "gpu": "--device cuda: sweeps on an NVIDIA GPU through CuPy",
     "learn": "hopfieldphase learn: attention trained with PyTorch",

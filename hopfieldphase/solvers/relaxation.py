@@ -19,7 +19,7 @@ from hopfieldphase.solvers.softmax import is_chunked, relax_softmax
 __all__ = ["Solution", "relax", "relax_many"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Where a relaxation ended, with the evidence for it.
 
@@ -62,6 +62,14 @@ class Solution:
     weights: np.ndarray
     overlaps: np.ndarray
     threshold: float
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.status.name.lower()}, beta={self.beta:.6g}, "
+            f"free_energy={self.free_energy:.9g}, support {self.support.size} of {self.weights.size}, "
+            f"overlap_max={np.abs(self.overlaps).max():.6g}, residual={self.residual:.1e}, "
+            f"hessian_min={self.hessian_min:.3g}, n_steps={self.n_steps})"
+        )
 
     @property
     def support(self) -> np.ndarray:

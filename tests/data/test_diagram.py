@@ -124,6 +124,6 @@ def test_the_summary_is_plain_json(tree):
     assert summary["maps"]["n_states"] == [1.0, 3.0]
     assert summary["lines"][0]["beta"] == [1.0, 2.0]
     assert summary["line_failures"] == ["a line was not followed"]
-    text = "\n".join(diagram.summary_lines(summary))
+    text = "\n".join(diagram.diagram_lines(summary))
     assert "11 of 12 cells" in text
     assert "fold of the down sweep's state: 4 points" in text
