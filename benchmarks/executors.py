@@ -60,7 +60,7 @@ def main() -> None:
     for name, (computing, total, sweeps) in found.items():
         speed = found["one process"][0] / computing
         print(
-            f"  {name:<18} {computing:7.2f} s   {speed:5.2f} x one   {sweeps / chosen.tasks:5.2f} s a sweep   "
+            f"  {name:<18} {computing:7.2f} s   {speed:5.2f} x one   {sweeps / chosen.tasks:5.2f} s a sweep  "
             f"start and end {total - computing:5.1f} s"
         )
     one, two, dask = (seconds for seconds, _, _ in found.values())
