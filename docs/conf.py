@@ -19,7 +19,7 @@ extensions = [
     "myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
 ]  # fmt: skip
-exclude_patterns = ["_build", "gallery/*", "generated/gallery/*.ipynb"]
+exclude_patterns = ["_build", "gallery/**", "generated/gallery/**.ipynb"]
 default_role = "literal"
 myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "off"  # notebooks are committed with their outputs; CI runs them
@@ -36,6 +36,8 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     "show_memory": False,
     "show_signature": False,
+    "subsection_order": [f"gallery/{part}" for part in ("phases", "formulas", "attention", "tools")],
+    "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
 }
 

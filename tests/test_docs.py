@@ -16,7 +16,7 @@ PAGES = [
     ROOT / "README.md",
     *sorted(page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in BUILT),
 ]
-SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
+SCRIPTS = sorted((DOCS / "gallery").rglob("*.py"))
 LEAST_SCRIPTS = 15
 STANDS_FOR_A_NAME = {"COMMAND"}
 
