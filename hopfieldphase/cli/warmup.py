@@ -47,6 +47,6 @@ def _functions(count: int) -> str:
 
 def _find_fonts() -> None:
     """Let Matplotlib list the fonts of the machine, which it keeps."""
-    from hopfieldphase.plotting import style
+    from hopfieldphase.plotting.style import SINGLE, new_figure
 
-    style.new_figure()
+    new_figure(SINGLE, SINGLE).text(0, 0, "hopfieldphase")

@@ -51,7 +51,7 @@ def _branches_by_arclength() -> None:
 
 def _branches(alpha: float) -> None:
     hp = import_module("hopfieldphase")
-    model = hp.HopfieldModel(hp.patterns.clustered(6, 4, n_clusters=2), alpha)
+    model = hp.HopfieldModel(hp.patterns.clustered(6, 4), alpha)
     hp.branches(model, at=20.0, betas="10:30:10", top=2)
 
 
