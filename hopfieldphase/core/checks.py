@@ -4,7 +4,10 @@ import math
 import operator
 from typing import Any
 
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import InputError, shown
+
+LARGEST = 2**63 - 1
+"""The largest whole number of 64 bits; files and arrays hold no larger one."""
 
 
 def whole_number(name: str, value: Any, at_least: int = 1) -> int:
@@ -14,7 +17,9 @@ def whole_number(name: str, value: Any, at_least: int = 1) -> int:
     except TypeError:
         number = at_least - 1
     if isinstance(value, bool) or number < at_least:
-        raise InputError(f"{name} = {_shown(value)} is not a whole number >= {at_least}: give one")
+        raise InputError(f"{name} = {shown(value)} is not a whole number >= {at_least}: give one")
+    if number > LARGEST:
+        raise InputError(f"{name} = {shown(value)} is larger than {LARGEST}: give a smaller one")
     return number
 
 
@@ -25,15 +30,11 @@ def real_number(name: str, value: Any, low: float, high: float, *, ends: str = "
     """
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     above = low <= number if ends[0] == "[" else low < number
     below = number <= high if ends[1] == "]" else number < high
     if not (above and below):
         domain = f"{ends[0]}{low:.12g}, {high:.12g}{ends[1]}"
-        raise InputError(f"{name} = {_shown(value)} is outside its domain {domain}: give a number inside it")
+        raise InputError(f"{name} = {shown(value)} is outside its domain {domain}: give a number inside it")
     return number
-
-
-def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else str(value)

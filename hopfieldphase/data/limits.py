@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import InputError, one_line
 from hopfieldphase.core.patterns.blocks import memory
 
 _HEADER = 2**16
@@ -117,10 +117,10 @@ def check_hdf5(path: Path) -> None:
 
     def check_link(name: str, link: Any) -> None:
         if not isinstance(link, h5py.HardLink):
-            raise InputError(f"it holds the link {_printable(name)}: {_ADVICE}")
+            raise InputError(f"it holds the link {one_line(name, 60)}: {_ADVICE}")
 
     def check_object(name: str, found: Any) -> None:
-        name = _printable(name)
+        name = one_line(name, 60)
         if isinstance(found, h5py.Group) and h5py.h5o.get_info(found.id).rc > 1:
             raise InputError(f"the group {name} lies in itself or in several places: {_ADVICE}")
         if isinstance(found, h5py.Dataset):
@@ -140,18 +140,13 @@ def check_hdf5(path: Path) -> None:
 
 def listed(names: list[str], most: int = 12) -> str:
     """Names from a file on one short line."""
-    shown = ", ".join(_printable(name) for name in names[:most])
+    shown = ", ".join(one_line(name, 60) for name in names[:most])
     return (shown + (", …" if len(names) > most else "")) or "none"
 
 
 def reason(error: BaseException) -> str:
     """What a reader said of damaged content, on one short line."""
-    return _printable(" ".join(str(error).split()) or type(error).__name__, 200)
-
-
-def _printable(text: str, most: int = 60) -> str:
-    shown = "".join(char if char.isprintable() else "?" for char in text)
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+    return one_line(str(error) or type(error).__name__, 200)
 
 
 def _shape(shape: tuple[int, ...]) -> str:
@@ -168,4 +163,4 @@ def _walk(folder: Path) -> Any:
 
 
 def _relative(path: Path, folder: Path) -> str:
-    return _printable(str(path.relative_to(folder)))
+    return one_line(str(path.relative_to(folder)), 60)

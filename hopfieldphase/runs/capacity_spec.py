@@ -1,6 +1,6 @@
 """Which Transformers are trained and at which memory loads they are measured; this costs no NumPy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import model_validator
@@ -8,7 +8,7 @@ from pydantic import model_validator
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.learned_maps import PAPER, SCALED, map_names
 from hopfieldphase.runs.ranges import format_grid, parse_grid
-from hopfieldphase.runs.specs import TomlSpec, one_of, whole
+from hopfieldphase.runs.specs import TomlSpec, one_of, whole, words
 
 Task = Literal["selective", "uniform"]
 
@@ -46,21 +46,13 @@ class TrainedSpec(TomlSpec):
         if "maps" in read:
             read["maps"] = map_names(read["maps"])
         if "tasks" in read:
-            read["tasks"] = chosen("tasks", read["tasks"], TASKS)
+            read["tasks"] = words("tasks", read["tasks"], TASKS)
         return read
 
     @property
     def seeds(self) -> range:
         """The training seeds."""
         return range(self.seed, self.seed + self.realizations)
-
-
-def chosen(name: str, given: Any, allowed: Sequence[str]) -> tuple[str, ...]:
-    """A comma list, or a sequence, of some of the allowed words; `InputError` for any other."""
-    words = tuple(word.strip() for word in (given.split(",") if isinstance(given, str) else given))
-    if not words or not set(words) <= set(allowed) or len(set(words)) < len(words):
-        raise InputError(f"{name} = {','.join(words)}: choose among {', '.join(allowed)}, each once")
-    return words
 
 
 def check_load(name: str, M: int) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, model_validator
 
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import InputError, shown
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.runs.specs import ALL, TomlSpec, count_or_all, one_of
 
@@ -27,7 +27,9 @@ def _indices(name: str) -> BeforeValidator:
         if text == ALL:
             return text
         if not all(part.isdecimal() for part in parts):
-            raise InputError(f"{name} = {value} is no list of numbers: give {ALL}, or numbers like 0,3,5")
+            raise InputError(
+                f"{name} = {shown(value)} is no list of numbers: give {ALL}, or numbers like 0,3,5"
+            )
         return ",".join(map(str, sorted({int(part) for part in parts})))
 
     return BeforeValidator(check)

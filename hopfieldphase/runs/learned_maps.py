@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from hopfieldphase.core.domain import tsallis_index
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import InputError, shown
 
 Scaling = Literal["none", "logarithmic", "adaptive"]
 
@@ -42,14 +42,16 @@ def learned_map(name: str) -> LearnedMap:
     kind, _, index = name.partition("-")
     if kind == "entmax" and index.replace(".", "", 1).isdecimal():
         return LearnedMap(tsallis_index(float(index)), "none")
-    raise InputError(f"maps has {name!r}: choose among {', '.join(_NAMED)} and entmax-ALPHA, like entmax-1.5")
+    raise InputError(
+        f"maps has {shown(name)}: choose among {', '.join(_NAMED)} and entmax-ALPHA, like entmax-1.5"
+    )
 
 
 def map_names(given: object) -> tuple[str, ...]:
     """A comma list, or a sequence of names, as names of maps; `InputError` for an unknown or repeated one."""
     names = given.split(",") if isinstance(given, str) else given
     if not isinstance(names, list | tuple) or not names:
-        raise InputError(f"maps = {given!r}: give names like softmax,entmax-1.5,sparsemax")
+        raise InputError(f"maps = {shown(given)}: give names like softmax,entmax-1.5,sparsemax")
     stripped = tuple(str(name).strip() for name in names)
     for name in stripped:
         learned_map(name)

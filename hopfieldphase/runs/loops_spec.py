@@ -35,7 +35,7 @@ class LoopsSpec(TomlSpec):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not 3 * self.cubic**2 < 4 * self.quartic:
+        if not 3 * self.cubic * self.cubic < 4 * self.quartic:
             raise InputError(
                 f"cubic = {self.cubic:g}, quartic = {self.quartic:g}: the well is convex for 3 cubic^2 < "
                 "4 quartic only; use a smaller cubic or a larger quartic term"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BeforeValidator, model_validator
 
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.runs.specs import TomlSpec, nearest, one_of, real, whole
+from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole, words
 
 Operator = Literal["sheared-swap", "matrix-inverse"]
 Family = Literal["pareto", "gaussian"]
@@ -30,19 +30,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def _names(name: str, known: tuple[str, ...]) -> BeforeValidator:
-    def check(value: Any) -> tuple[str, ...]:
-        given = value.split(",") if isinstance(value, str) else value
-        names = tuple(str(part).strip() for part in given)
-        for part in names:
-            if part not in known:
-                raise InputError(f"{name} has {part!r}{nearest(part, known)}: use {', '.join(known)}")
-        if not names or len(set(names)) < len(names):
-            raise InputError(
-                f"{name} = {','.join(names)}: give at least one of {', '.join(known)}, each once"
-            )
-        return names
-
-    return BeforeValidator(check)
+    return BeforeValidator(lambda value: words(name, value, known))
 
 
 class OperatorsSpec(TomlSpec):

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import InputError, shown
 
 MAX_POINTS = 1_000_000
 """A grid with more points than this is taken as a slip of the step, not as a wish."""
@@ -52,7 +52,7 @@ def parse_grid(grid: str | float | Iterable[float], name: str = "betas") -> tupl
     else:
         try:
             values = (float(grid),) if isinstance(grid, int | float) else tuple(float(x) for x in grid)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{name} = {_short(grid)} is not a list of numbers: {_FORM}") from error
     return _checked(values, grid, name)
 
@@ -106,10 +106,10 @@ def _number(text: str, grid: str, name: str) -> Fraction:
     try:
         value = float(text)
     except ValueError:
-        raise InputError(f"{name} = {_short(grid)}: {text.strip()!r} is not a number; {_FORM}") from None
+        raise InputError(f"{name} = {_short(grid)}: {shown(text.strip())} is not a number; {_FORM}") from None
     if not math.isfinite(value):
         raise InputError(
-            f"{name} = {_short(grid)}: {text.strip()} is not finite; give positive, finite values"
+            f"{name} = {_short(grid)}: {_short(text)} is not finite; give positive, finite values"
         )
     return Fraction(Decimal(text.strip())) if value else Fraction(0)
 
@@ -213,5 +213,6 @@ def _checked(values: tuple[float, ...], grid: object, name: str) -> tuple[float,
 
 def _short(grid: object) -> str:
     """The grid as the user gave it, on one short line."""
-    text = " ".join(str(grid).split())
+    text = shown(grid)
+    text = text[1:-1] if isinstance(grid, str) else text
     return text if len(text) <= 60 else text[:57] + "..."

@@ -17,9 +17,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
-from hopfieldphase.core.checks import real_number, whole_number
+from hopfieldphase.core.checks import LARGEST, real_number, whole_number
 from hopfieldphase.core.domain import tsallis_index
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import InputError, one_line, shown
 from hopfieldphase.runs.attention_spec import PARAMETERS, REQUIRED
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 
@@ -69,7 +69,9 @@ def one_of(name: str, choices: tuple[str, ...]) -> BeforeValidator:
     def check(value: Any) -> Any:
         if value is None or value in choices:
             return value
-        raise InputError(f"{name} = {value!r} is unknown{nearest(value, choices)}: use {', '.join(choices)}")
+        raise InputError(
+            f"{name} = {shown(value)} is unknown{nearest(value, choices)}: use {', '.join(choices)}"
+        )
 
     return BeforeValidator(check)
 
@@ -82,9 +84,9 @@ def count_or_all(name: str) -> BeforeValidator:
             return ALL
         try:
             return whole_number(name, int(value) if isinstance(value, str) else value, 1)
-        except ValueError:
+        except (TypeError, ValueError):
             raise InputError(
-                f"{name} = {value} is neither a whole number >= 1 nor {ALL!r}: give one of them"
+                f"{name} = {shown(value)} is neither a whole number >= 1 nor {ALL!r}: give one of them"
             ) from None
 
     return BeforeValidator(check)
@@ -95,7 +97,8 @@ def _start(name: str) -> BeforeValidator:
         if isinstance(value, str) and _START.fullmatch(value):
             return value
         raise InputError(
-            f"{name} = {value!r} is not a start: use mean, best, continue, or pattern:k with k = 0 ... M - 1"
+            f"{name} = {shown(value)} is not a start: use mean, best, continue, or pattern:k with "
+            "k = 0 ... M - 1"
         )
 
     return BeforeValidator(check)
@@ -106,11 +109,13 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, /, **options: Any) -> None:
         try:
             super().__init__(**options)
         except ValidationError as error:
-            raise InputError(_one_line(error, tuple(type(self).model_fields))) from None
+            raise InputError(one_line(_complaint(error, tuple(type(self).model_fields)))) from None
+        except InputError as error:
+            raise InputError(one_line(str(error))) from error
 
 
 class PatternSpec(Spec):
@@ -187,7 +192,7 @@ class AttentionSpec(Spec):
     def _fill(cls, options: Any) -> Any:
         """Take a name alone, give parameters their defaults, and refuse those that the map does not take."""
         options = {"name": options} if isinstance(options, str) else options
-        if not isinstance(options, Mapping) or options.get("name") not in PARAMETERS:
+        if not isinstance(options, Mapping) or options.get("name") not in tuple(PARAMETERS):
             return options
         given = {name: value for name, value in options.items() if value is not None}
         shown, taken = f"{given['name']} attention", PARAMETERS[given["name"]]
@@ -379,11 +384,20 @@ def read_toml(path: str | Path, *, reduced: bool = False) -> dict[str, Any]:
     """The options in a TOML file, see `TomlSpec.from_toml`; `InputError` if it cannot be read or is none."""
     try:
         options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else one_line(str(error), 200)
         raise InputError(f"cannot read the spec {path}: {reason}; give a TOML file") from error
+    _check_numbers(options, path)
     quick = options.pop("reduced", {})
     return options | quick if reduced and isinstance(quick, dict) else options
+
+
+def _check_numbers(value: Any, path: str | Path) -> None:
+    """Raise `InputError` for a whole number that TOML does not allow."""
+    if isinstance(value, int) and not -LARGEST <= value <= LARGEST:
+        raise InputError(f"the spec {path} has the number {shown(value)}: give whole numbers of 64 bits")
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_numbers(item, path)
 
 
 def canonical(value: Any) -> Any:
@@ -397,18 +411,38 @@ def canonical(value: Any) -> Any:
     return value
 
 
-def _one_line(error: ValidationError, known: tuple[str, ...]) -> str:
-    """The first complaint of pydantic in one line; the package's own messages pass unchanged."""
+def _complaint(error: ValidationError, known: tuple[str, ...]) -> str:
+    """The first complaint of pydantic; the package's own messages pass unchanged."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "value_error":
         return str(first.get("ctx", {})["error"])
     if first["type"] == "extra_forbidden":
-        return f"unknown key {name!r}{nearest(name, known)}: known are {', '.join(known)}"
-    return f"{name} = {first['input']!r}: {first['msg'].replace('Input should', 'it must', 1)}"
+        return f"unknown key {shown(name)}{nearest(name, known)}: known are {', '.join(known)}"
+    return f"{name} = {shown(first['input'])}: {first['msg'].replace('Input should', 'it must', 1)}"
+
+
+def words(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Read a comma list, or a sequence, of some known words, each once.
+
+    Raises
+    ------
+    InputError
+        For anything else; the nearest known word is named.
+    """
+    parts = given.split(",") if isinstance(given, str) else given
+    if not isinstance(parts, list | tuple) or not parts:
+        raise InputError(f"{name} = {shown(given)} is no list of words: use {', '.join(known)}")
+    found = tuple(str(part).strip() for part in parts)
+    for part in found:
+        if part not in known:
+            raise InputError(f"{name} has {shown(part)}{nearest(part, known)}: use {', '.join(known)}")
+    if len(set(found)) < len(found):
+        raise InputError(f"{name} = {shown(','.join(found))}: give each once")
+    return found
 
 
 def nearest(word: object, known: tuple[str, ...]) -> str:
     """The known word that is most like another one, in words; empty where none is."""
-    matches = get_close_matches(str(word), known, n=1)
+    matches = get_close_matches(shown(word).strip("'"), known, n=1)
     return f"; the nearest is {matches[0]!r}" if matches else ""

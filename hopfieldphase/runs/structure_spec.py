@@ -80,7 +80,12 @@ def _options(spec: "StructureSpec | LoadStructureSpec", part: Any) -> dict[str, 
 
 def _headline(spec: "StructureSpec | LoadStructureSpec") -> str:
     name, source = spec.parameter, spec.patterns
-    facts = [f"alpha {format_number(spec.alpha)}", str(source.path or source.generator)]
+    attention = getattr(spec, "attention", None)
+    facts = [
+        f"alpha {format_number(spec.alpha)}" if attention is None else attention.name,
+        str(source.path or source.generator),
+    ]
     facts += [f"{size} {getattr(source, size)}" for size in ("M", "d") if getattr(source, size) is not None]
     facts += [f"{name} {format_grid(spec.grid)}", f"{spec.realizations} realizations"]
-    return f"structure {name}: {', '.join(facts)}, branches at {spec.at:.12g}"
+    at = "" if spec.at is None else f" at {spec.at:.12g}"
+    return f"structure {name}: {', '.join(facts)}, branches{at}"

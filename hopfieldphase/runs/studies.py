@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import InputError, shown
 from hopfieldphase.runs.library import shipped_results, study_files
 from hopfieldphase.runs.specs import TomlSpec, nearest, read_toml
 
@@ -124,8 +124,8 @@ def read_spec(path: str | Path, *, reduced: bool = False) -> TomlSpec:
     """
     options = read_toml(path, reduced=reduced)
     name, known = options.get("study"), tuple(STUDIES)
-    if name not in STUDIES:
-        what = "no study" if name is None else f"the unknown study {name!r}{nearest(name, known)}"
+    if name not in known:
+        what = "no study" if name is None else f"the unknown study {shown(name)}{nearest(name, known)}"
         raise InputError(f"{path} names {what}: known are {', '.join(known)}")
     return load(STUDIES[name].spec)(**options)
 

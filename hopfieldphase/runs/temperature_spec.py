@@ -6,9 +6,9 @@ from typing import Annotated, Any, Self
 from pydantic import model_validator
 
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.runs.capacity_spec import TrainedSpec, check_load, chosen
+from hopfieldphase.runs.capacity_spec import TrainedSpec, check_load
 from hopfieldphase.runs.ranges import format_grid
-from hopfieldphase.runs.specs import one_of, whole
+from hopfieldphase.runs.specs import one_of, whole, words
 
 PROTOCOLS = ("frozen", "matched")
 """Trained at β = 1 and used at another β, or trained at the β of use."""
@@ -37,7 +37,7 @@ class TemperatureSpec(TrainedSpec):
     @classmethod
     def _read_protocols(cls, options: Any) -> Any:
         if isinstance(options, Mapping) and "protocols" in options:
-            return dict(options) | {"protocols": chosen("protocols", options["protocols"], PROTOCOLS)}
+            return dict(options) | {"protocols": words("protocols", options["protocols"], PROTOCOLS)}
         return options
 
     @model_validator(mode="after")

@@ -75,7 +75,7 @@ def test_specs():
         ({"maps": "softmin"}, "maps has 'softmin': choose among softmax, sparsemax"),
         ({"maps": "entmax-0"}, "alpha = 0"),
         ({"maps": "softmax,softmax"}, "give each map once"),
-        ({"tasks": "both"}, "tasks = both: choose among selective, uniform"),
+        ({"tasks": "both"}, "tasks has 'both': use selective, uniform"),
     ],
 )
 def test_bad_options(options, message):

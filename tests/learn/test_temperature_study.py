@@ -88,7 +88,7 @@ def test_rank_correlation_of_what_falls_with_the_distance():
     ("options", "message"),
     [
         ({"betas": "2,4"}, "betas = 2,4 lacks 1"),
-        ({"protocols": "warm"}, "protocols = warm: choose among frozen, matched"),
+        ({"protocols": "warm"}, "protocols has 'warm': use frozen, matched"),
         ({"load": 10}, "load has 10 memories"),
         ({"betas": "0,1"}, "betas = 0,1 contains 0"),
     ],

@@ -55,7 +55,7 @@ def test_solvers_are_those_of_the_solver_room():
         ({"patterns": {"cluster": 4}}, "unknown key 'cluster'; the nearest is 'clusters'"),
         ({"alpha": 0}, "alpha = 0 is outside its domain"),
         ({"alpha": math.nan}, "alpha = nan is outside its domain"),
-        ({"alpha": "two"}, "alpha = two is outside its domain"),
+        ({"alpha": "two"}, "alpha = 'two' is outside its domain"),
         ({"betas": "3:1:1"}, "is reversed"),
         ({"betas": []}, "is empty"),
         ({"realizations": 0}, "realizations = 0 is not a whole number >= 1"),
