@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from wrapt import register_post_import_hook
 
 if TYPE_CHECKING:
-    from hopfieldphase import patterns
+    from hopfieldphase import attention, closed_forms, ensembles, patterns
     from hopfieldphase.continuation.arclength import continue_curve
     from hopfieldphase.continuation.branch import Branch, Piece, SpecialPoint
     from hopfieldphase.continuation.branches import BranchSet, follow
     from hopfieldphase.continuation.equations import Problem
     from hopfieldphase.continuation.map_branches import follow_map, map_branches
     from hopfieldphase.continuation.map_curve import MapCurve, MapProblem, continue_map
-    from hopfieldphase.core import closed_forms, ensembles
     from hopfieldphase.core.errors import HopfieldPhaseError, InputError
     from hopfieldphase.core.status import Status
     from hopfieldphase.core.tsallis import tsallis_entropy
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from hopfieldphase.dynamics.sampling import Samples, sample
     from hopfieldphase.dynamics.thermal import thermal_attention, vertex_attention
     from hopfieldphase.explore.page import explorer
-    from hopfieldphase.kernels import attention
     from hopfieldphase.kernels.distances import energy_distance
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import AttentionModel, HopfieldModel
@@ -165,9 +163,9 @@ _HOMES = {
     "weights": "hopfieldphase.kernels.maps",
 }
 _MODULES = {
-    "attention": "hopfieldphase.kernels.attention",
-    "closed_forms": "hopfieldphase.core.closed_forms",
-    "ensembles": "hopfieldphase.core.ensembles",
+    "attention": "hopfieldphase.attention",
+    "closed_forms": "hopfieldphase.closed_forms",
+    "ensembles": "hopfieldphase.ensembles",
     "patterns": "hopfieldphase.patterns",
 }
 

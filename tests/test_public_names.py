@@ -1,6 +1,7 @@
 """The names that the package promises, and what importing it may cost."""
 
 import ast
+import importlib
 import inspect
 import subprocess
 import sys
@@ -160,3 +161,11 @@ def test_the_accessor_is_there_in_every_import_order(imports):
     code = f"{imports}; print(type(xarray.Dataset().hp).__module__, type(xarray.DataTree().hp).__module__)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["hopfieldphase.accessor"] * 2
+
+
+@pytest.mark.parametrize("name", ["attention", "closed_forms", "ensembles", "patterns"])
+def test_names_are_imported_from_modules_as_they_are_reached_as_attributes(name):
+    module = importlib.import_module(f"hopfieldphase.{name}")
+    assert module is getattr(hp, name)
+    for public in module.__all__:
+        assert getattr(module, public).__doc__ or public.isupper()
