@@ -8,12 +8,13 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-import numba
+from numba.core import config
 from numba.core.caching import FunctionCache
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels.cache import KernelCache, sources_digest
 
+_ROOM = __name__.rpartition(".")[0]
 _DIGEST = sha256().digest_size
 
 
@@ -42,7 +43,7 @@ def cache_folder() -> Path:
     InputError
         If it cannot be written: the folder that NUMBA_CACHE_DIR names, or without it every place tried.
     """
-    wanted = numba.config.CACHE_DIR  # pyright: ignore[reportAttributeAccessIssue]
+    wanted = config.CACHE_DIR  # pyright: ignore[reportAttributeAccessIssue]
     if wanted:
         try:
             Path(wanted).mkdir(parents=True, exist_ok=True)
@@ -64,13 +65,13 @@ def cache_folder() -> Path:
 def on_disk(kernel: str) -> bool:
     """Whether machine code of a kernel, given as ``"module:function"``, is there for the sources of today."""
     module, _, name = kernel.partition(":")
-    return _held(getattr(import_module(f"{__package__}.{module}"), name)).current > 0
+    return _held(getattr(import_module(f"{_ROOM}.{module}"), name)).current > 0
 
 
 def all_held() -> Held:
     """Count what the cache folder holds of every kernel of the package."""
-    folder = import_module(__package__).__path__
-    modules = [import_module(f"{__package__}.{found.name}") for found in iter_modules(folder)]
+    folder = import_module(_ROOM).__path__
+    modules = [import_module(f"{_ROOM}.{found.name}") for found in iter_modules(folder)]
     own = {
         id(value): value
         for module in modules
