@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from hopfieldphase.cli.console import write_line
-from hopfieldphase.core.errors import HopfieldPhaseError
+from hopfieldphase.core.errors import HopfieldPhaseError, one_line
 
 CHECK_FAILED = 1
 BAD_INPUT = 2
@@ -43,7 +43,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
             BAD_INPUT,
         )
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
+        where = f"{one_line(str(error.filename))}: " if error.filename else ""
         return f"error: {where}{error.strerror or _one_line(error)}", BAD_INPUT
     if hasattr(error, "format_message"):
         return f"error: {_usage(error)}", BAD_INPUT
@@ -60,8 +60,8 @@ def _usage(error: Any) -> str:
         known = [option for param in command.params for option in (*param.opts, *param.secondary_opts)]
         nearest = get_close_matches(error.option_name, known, n=1)
         hint = f"the nearest is {nearest[0]}" if nearest else f"see {path} --help"
-        return f"{path} has no option {error.option_name}; {hint}"
-    message = " ".join(error.format_message().split()).rstrip(".")
+        return f"{path} has no option {one_line(error.option_name)}; {hint}"
+    message = one_line(error.format_message()).rstrip(".")
     if command is not None and message == "Missing command":
         return f"{path} needs a command: {', '.join(command.commands)}"
     # How the number did not parse is of no interest; that it must be one is.
@@ -70,4 +70,4 @@ def _usage(error: Any) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+    return one_line(str(error))

@@ -384,20 +384,22 @@ def read_toml(path: str | Path, *, reduced: bool = False) -> dict[str, Any]:
     """The options in a TOML file, see `TomlSpec.from_toml`; `InputError` if it cannot be read or is none."""
     try:
         options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        _check_numbers(options)
+    except InputError as error:
+        raise InputError(f"the spec {path} has {error}") from None
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else one_line(str(error), 200)
         raise InputError(f"cannot read the spec {path}: {reason}; give a TOML file") from error
-    _check_numbers(options, path)
     quick = options.pop("reduced", {})
     return options | quick if reduced and isinstance(quick, dict) else options
 
 
-def _check_numbers(value: Any, path: str | Path) -> None:
-    """Raise `InputError` for a whole number that TOML does not allow."""
+def _check_numbers(value: Any) -> None:
+    """Raise `InputError` for a whole number that TOML does not allow, `RecursionError` for deep tables."""
     if isinstance(value, int) and not -LARGEST <= value <= LARGEST:
-        raise InputError(f"the spec {path} has the number {shown(value)}: give whole numbers of 64 bits")
+        raise InputError(f"the number {shown(value)}: give whole numbers of 64 bits")
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _check_numbers(item, path)
+        _check_numbers(item)
 
 
 def canonical(value: Any) -> Any:

@@ -63,6 +63,15 @@ def memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**34
 
 
+def check_size(M: int, d: int) -> None:
+    """Raise `InputError` where M × d numbers are more than the memory of this machine."""
+    if 8 * M * d > memory():
+        raise InputError(
+            f"not enough memory for M = {M} patterns of d = {d}: they take {8 * M * d / 2**30:.3g} GiB, this "
+            f"machine has {memory() / 2**30:.3g} GiB; use smaller M or d"
+        )
+
+
 def is_stored(patterns: Any) -> bool:
     """Whether an array lies in chunks on disk: it has shape, type and chunks, but is no array in memory."""
     if isinstance(patterns, StoredRows):

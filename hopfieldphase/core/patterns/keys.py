@@ -6,6 +6,7 @@ import numpy as np
 
 from hopfieldphase.core.checks import real_number, whole_number
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.patterns.blocks import check_size
 from hopfieldphase.core.patterns.rows import Patterns, unit_rows
 from hopfieldphase.core.patterns.streams import FEATURES, ROTATION, stream
 
@@ -32,8 +33,7 @@ def equicorrelated(M: int, d: int, cosine: float = 0.0) -> Patterns:
     InputError
         If the cosine lies outside its domain or d is too small.
     """
-    whole_number("M", M)
-    whole_number("d", d)
+    check_size(whole_number("M", M), whole_number("d", d))
     lowest = -1.0 / (M - 1) if M > 1 else -1.0
     # -1/(M-1) itself is rarely a float: accept what rounds to it.
     cosine = real_number("cosine", cosine, lowest * (1 + 4 * np.finfo(float).eps), 1, ends="[)")
@@ -72,7 +72,7 @@ def two_keys(epsilon: float, d: int = 16, seed: int = 0, realization: int = 0) -
     Source: Appendix G.4, two-key systems (d = 16, ε = 0, 0.05, …, 0.85, five rotations).
     """
     epsilon = real_number("epsilon", epsilon, -1, 1)
-    whole_number("d", d, at_least=2)
+    check_size(2, whole_number("d", d, at_least=2))
     keys = np.array([[1.0, 0.0], [epsilon, math.sqrt((1 - epsilon) * (1 + epsilon))]])
     return unit_rows(keys @ _orthonormal_frame(2, d, stream(seed, realization, ROTATION)))
 
@@ -101,9 +101,8 @@ def circulant(k: int, d: int = 20, seed: int = 0, realization: int = 0) -> Patte
     Source: Appendix G.4, general k-support systems (k = 3, 4, 5, 6, 8, ten each, d = 20). For even k the
     mode ℓ = k/2 is absent, so that the Gram matrix has rank k − 1.
     """
-    whole_number("k", k, at_least=3)
-    modes = (k - 1) // 2
-    whole_number("d", d, at_least=1 + 2 * modes)
+    modes = (whole_number("k", k, at_least=3) - 1) // 2
+    check_size(k, whole_number("d", d, at_least=1 + 2 * modes))
     features = stream(seed, realization, FEATURES)
     constant = features.uniform(1.5, 3.0)
     amplitudes = features.uniform(0.15, 0.80, modes)

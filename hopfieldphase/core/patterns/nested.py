@@ -12,6 +12,7 @@ import numpy as np
 
 from hopfieldphase.core.checks import real_number, whole_number
 from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.patterns.blocks import check_size
 from hopfieldphase.core.patterns.rows import Patterns, unit_rows
 from hopfieldphase.core.patterns.streams import CENTRES, ROWS, stream
 
@@ -31,8 +32,7 @@ def _blocks(
 
 
 def _check_shape(M: int, d: int) -> None:
-    whole_number("M", M)
-    whole_number("d", d)
+    check_size(whole_number("M", M), whole_number("d", d))
 
 
 def clustered(
@@ -81,6 +81,7 @@ def clustered(
     """
     _check_shape(M, d)
     clusters = whole_number("clusters", clusters)
+    check_size(clusters, d)
     delta = real_number("delta", delta, 0, 1)
     if noise not in ("gaussian", "unit"):
         raise InputError(
