@@ -54,6 +54,11 @@ def spoiled(draw, content):
     return bytes(draw(st.sampled_from([changed, changed[:stop], changed[:start] + changed[stop:]])))
 
 
+def is_short_line(message, path):
+    assert message.isprintable()
+    assert len(message) < 900 + len(str(path))
+
+
 def check(file, content, reader):
     """Read a file: an array of numbers or a line, and nothing changes."""
     file.write_bytes(content)
@@ -63,8 +68,7 @@ def check(file, content, reader):
             assert np.all(np.isfinite(found[:]))
     except InputError as error:
         message = str(error)
-        assert message.isprintable()
-        assert len(message) < 900 + len(str(file))
+        is_short_line(message, file)
     assert file.read_bytes() == content
     assert [entry.name for entry in file.parent.iterdir()] == [file.name]
 
@@ -134,8 +138,8 @@ def check_zarr(folder, data):
             assert reader is load
             assert np.all(np.isfinite(found[:]))
         except InputError as error:
-            assert str(error).isprintable()
-            assert len(str(error)) < 900 + len(str(path))
+            message = str(error)
+            is_short_line(message, path)
     assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == before
 
 
