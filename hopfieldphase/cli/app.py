@@ -7,6 +7,7 @@ import typer
 
 from hopfieldphase import __version__
 from hopfieldphase.cli import (
+    app_command,
     attention,
     bench,
     branches,
@@ -70,6 +71,9 @@ app.command("validate", cls=Command, short_help="Check every closed form against
 app.command("info", cls=Command, short_help="Show what a result folder or a file holds.")(info.info)
 app.command("explore", cls=Command, short_help="Write a page that shows a result in the browser.")(
     explore.explore
+)
+app.command("app", cls=Command, short_help="Solve sweeps and landscapes live in the browser.")(
+    app_command.app_command
 )
 app.command("bench", cls=Command, short_help="Time the main jobs on this machine.")(bench.bench)
 app.command("phase-diagram", cls=Command, short_help="Map phases in two parameters, with their lines.")(

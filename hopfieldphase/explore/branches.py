@@ -27,8 +27,11 @@ _PHASES = {"absent": Phase.ABSENT, "equilibrium": Phase.EQUILIBRIUM, "metastable
 _NO_POINTS = ("range", "unbounded", "closed", "limit", "coexistence")
 
 
-def branches_view(tree: xr.DataTree, _: TomlSpec | None) -> View:
-    """The view of a tree of branches in β: every point along them, folds and unstable arms included."""
+def branches_view(tree: xr.DataTree, _: TomlSpec | None, *, weights: bool = True) -> View:
+    """The view of a tree of branches in β: every point along them, folds and unstable arms included.
+
+    Weights cost as much again as the branches; without them the view is there at once.
+    """
     arcs, pieces = columns(tree, "arcs"), columns(tree, "pieces")
     branch = pieces["branch"][arcs["piece"]]
     count = len(columns(tree, "branches")["branch"])
@@ -47,6 +50,7 @@ def branches_view(tree: xr.DataTree, _: TomlSpec | None) -> View:
     }
     table = group(tree, "arcs")
     enough = branch.size <= MOST_STATES
+    missing = "no weights are shown: of so many states they would not fit on a page"
     return View(
         title="branches in beta",
         facts=facts(tree.attrs),
@@ -61,10 +65,10 @@ def branches_view(tree: xr.DataTree, _: TomlSpec | None) -> View:
         phases=_phase_words(tree),
         statuses=STATUSES,
         position=_start(tree, nodes, starts, float(tree.attrs["reference"])),
-        weights=_weights(tree, arcs) if enough else None,
+        weights=_weights(tree, arcs) if weights and enough else None,
         marks=_marks(tree, nodes, starts),
         leading=_leading(tree),
-        notes=() if enough else ("no weights are shown: of so many states they would not fit on a page",),
+        notes=() if enough or not weights else (missing,),
     )
 
 

@@ -110,11 +110,13 @@ def _empty(*names: str, name: str) -> ColumnDataSource:
     return ColumnDataSource({column: [] for column in names}, name=name)
 
 
-def _plot(name: str, geometric: bool, **options: Any) -> Any:
+def new_plot(name: str, geometric: bool, **options: Any) -> Any:
+    """An empty figure in the look of all pages, with a logarithmic first axis for geometric grids."""
     kind = {"x_axis_type": "log"} if geometric else {}
     plot = new_figure(
-        name=name, height=_HEIGHT, sizing_mode="stretch_width", tools=_TOOLS, toolbar_location="above",
-        active_drag=None, active_scroll=None, min_border=8, output_backend="canvas", **kind, **options,
+        name=name, **{"height": _HEIGHT} | options, sizing_mode="stretch_width", tools=_TOOLS,
+        toolbar_location="above", active_drag=None, active_scroll=None, min_border=8,
+        output_backend="canvas", **kind,
     )  # fmt: skip
     plot.toolbar.logo = None
     plot.toolbar.autohide = False
@@ -127,6 +129,11 @@ def _plot(name: str, geometric: bool, **options: Any) -> Any:
     plot.grid.grid_line_color = "#e6e6e6"
     ticker: Any = plot.xaxis[0].ticker
     ticker.desired_num_ticks = 5
+    return plot
+
+
+def _plot(name: str, geometric: bool, **options: Any) -> Any:
+    plot = new_plot(name, geometric, **options)
     tapped = "window.hopfieldphase && window.hopfieldphase.tapped(name, cb_obj.x, cb_obj.y);"
     plot.js_on_event("tap", CustomJS(args={"name": name}, code=tapped))
     return plot
