@@ -17,7 +17,7 @@ version = release = hopfieldphase.__version__
 
 extensions = [
     "myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax",
-    "sphinx_gallery.gen_gallery",
+    "sphinx_gallery.gen_gallery", "sphinx-mathjax-offline",  # formulas without a network
 ]  # fmt: skip
 exclude_patterns = ["_build", "gallery/**", "generated/gallery/**.ipynb"]
 default_role = "literal"

@@ -20,4 +20,4 @@ plt.show()
 # Branches are objects: the state of one at any β, and what ends it.
 
 best = found[0]
-print("support", best.at(80.0).support, "from", best.ends[0].label, "at", round(best.lower, 3))
+print("support", best.at(80.0).support, "ends in a", best.ends[1].label, "at", round(best.upper, 6))
