@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hopfieldphase.plotting import style
-from hopfieldphase.plotting.trained import COLUMNS, draw_lines, draw_reference, letter
+from hopfieldphase.plotting.trained import COLUMNS, draw_lines, draw_reference, letter, set_scale
 
 
 def plot_capacity(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
@@ -47,7 +47,7 @@ def _draw(tree: xr.DataTree, axes: tuple[Axes, ...]) -> None:
         for column, (name, scale) in enumerate(COLUMNS[task]):
             ax = axes[2 * row + column]
             draw_lines(data, name, "M", ax)
-            ax.set_yscale(scale)
+            set_scale(ax, data, name, scale)
             draw_reference(ax, name)
             if name == "ipr":
                 ax.plot(data["M"], data["M"], color=style.THEORY, linestyle=":", linewidth=0.8, zorder=1)

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hopfieldphase.plotting import style
-from hopfieldphase.plotting.trained import COLUMNS, colour_of, draw_lines, draw_reference, letter
+from hopfieldphase.plotting.trained import COLUMNS, colour_of, draw_lines, draw_reference, letter, set_scale
 
 
 def plot_temperature(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
@@ -53,14 +53,14 @@ def _draw(tree: xr.DataTree, axes: tuple[Axes, ...]) -> None:
             for name, scale in COLUMNS[task]:
                 ax = next(places)
                 draw_lines(data.sel(protocol=protocol), name, "beta", ax)
-                ax.set_yscale(scale)
+                set_scale(ax, data.sel(protocol=protocol), name, scale)
                 draw_reference(ax, name)
                 ax.set_title(f"{task}, {protocol}", loc="right", fontsize=7.5)
                 if protocol == "frozen" and "coexistence" in data:
                     _mark_coexistence(data, ax)
                     if ax is axes[0]:
-                        ax.text(0.97, 0.8, "minima of the\nkeys coexist", transform=ax.transAxes, ha="right",
-                                va="top", fontsize=6.5)  # fmt: skip
+                        note = "bars: where minima\nof the keys coexist"
+                        ax.text(0.97, 0.8, note, transform=ax.transAxes, ha="right", va="top", fontsize=6.5)
 
 
 def _mark_coexistence(data: xr.Dataset, ax: Axes) -> None:

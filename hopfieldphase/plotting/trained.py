@@ -15,6 +15,8 @@ _LOOKS: tuple[tuple[str, str, Any], ...] = (
     ("#009E73", "D", (0, (1.4, 1.2))),
     ("#CC79A7", "v", (0, (6, 1.2))),
 )
+_DECADE = 10
+
 COLUMNS = {
     "selective": (("value_correct", "linear"), ("ipr", "log")),
     "uniform": (("relative_error", "log"), ("ipr_ratio", "log")),
@@ -48,6 +50,12 @@ def draw_lines(data: xr.Dataset, name: str, grid: str, ax: Axes) -> None:
     ax.set_xscale("log", base=2)
     ax.set_xlabel(style.label(data[grid]))
     ax.set_ylabel(style.label(data[name]), fontsize=7.5)
+
+
+def set_scale(ax: Axes, data: xr.Dataset, name: str, scale: str) -> None:
+    """The scale of an observable; a logarithmic one only where it spans more than a decade."""
+    mean = data[name].mean("seed")
+    ax.set_yscale("linear" if float(mean.max()) < _DECADE * float(mean.min()) else scale)
 
 
 def draw_reference(ax: Axes, name: str) -> None:

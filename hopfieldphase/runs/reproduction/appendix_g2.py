@@ -6,7 +6,17 @@ Maps are compared on the same examples, seed by seed; a comparison counts with S
 import numpy as np
 
 from hopfieldphase.runs.reproduction.record import Finding, Verdict, claim, verdict
-from hopfieldphase.runs.reproduction.trained import MAPS, counts, in_words, judged, list_of, result, verdicts
+from hopfieldphase.runs.reproduction.trained import (
+    MAPS,
+    counts,
+    holds_from,
+    in_words,
+    judged,
+    judged_from,
+    list_of,
+    result,
+    verdicts,
+)
 
 
 @claim(
@@ -19,13 +29,16 @@ def selective_order() -> Finding:
     """Sparsemax against both others, and entmax against softmax, at every load."""
     accuracy = result(12, "selective")["value_correct"]
     pairs = (("sparsemax", "softmax"), ("sparsemax", "entmax-1.5"), ("entmax-1.5", "softmax"))
-    found = [v for a, b in pairs for v in verdicts(accuracy.sel(map=a) - accuracy.sel(map=b))]
-    last = accuracy.isel(M=-1)
+    differences = [accuracy.sel(map=a) - accuracy.sel(map=b) for a, b in pairs]
+    found = [v for here in differences for v in verdicts(here)]
+    first, last = holds_from(differences, "M"), accuracy.isel(M=-1)
     return Finding(
-        judged(found),
-        f"Of the three comparisons at each load {in_words(found)}. Accuracy at M = {int(last['M'])}: "
-        f"{list_of(last)}.",
-        counts(found) | {name: float(last.sel(map=name).mean("seed")) for name in MAPS},
+        judged_from(found, first),
+        f"Of the three comparisons at each load {in_words(found)}; {_from(first)}. Accuracy at "
+        f"M = {int(last['M'])}: {list_of(last)}.",
+        counts(found)
+        | {"from": first or 0.0}
+        | {name: float(last.sel(map=name).mean("seed")) for name in MAPS},
     )
 
 
@@ -69,13 +82,16 @@ def uniform_order() -> Finding:
     """Softmax against both others, and sparsemax against entmax, at every load."""
     error = result(13, "uniform")["relative_error"]
     pairs = (("sparsemax", "softmax"), ("entmax-1.5", "softmax"), ("sparsemax", "entmax-1.5"))
-    found = [v for worse, better in pairs for v in verdicts(error.sel(map=worse) - error.sel(map=better))]
-    last = error.isel(M=-1)
+    differences = [error.sel(map=worse) - error.sel(map=better) for worse, better in pairs]
+    found = [v for here in differences for v in verdicts(here)]
+    first, last = holds_from(differences, "M"), error.isel(M=-1)
     return Finding(
-        judged(found),
-        f"Of the three comparisons at each load {in_words(found)}. Error over that of the output zero at "
-        f"M = {int(last['M'])}: {list_of(last, 2)}.",
-        counts(found) | {name: float(last.sel(map=name).mean("seed")) for name in MAPS},
+        judged_from(found, first),
+        f"Of the three comparisons at each load {in_words(found)}; {_from(first)}. Error over that of the "
+        f"output zero at M = {int(last['M'])}: {list_of(last, 2)}.",
+        counts(found)
+        | {"from": first or 0.0}
+        | {name: float(last.sel(map=name).mean("seed")) for name in MAPS},
     )
 
 
@@ -111,6 +127,10 @@ def uniform_trade_off() -> Finding:
 def uniform_support() -> Finding:
     """Exact supports, and effective ones compared."""
     return _support("uniform", 13)
+
+
+def _from(first: float | None) -> str:
+    return "they never hold all" if first is None else f"from M = {first:g} on all hold"
 
 
 def _support(task: str, number: int) -> Finding:

@@ -3,6 +3,8 @@
 Maps are compared on the same examples, seed by seed; a comparison counts with Student's t at 95 %.
 """
 
+from collections.abc import Mapping
+
 from hopfieldphase.data.temperature import key_statistics
 from hopfieldphase.runs.reproduction.record import Finding, Verdict, claim, verdict
 from hopfieldphase.runs.reproduction.trained import MAPS, counts, in_words, judged, list_of, result, verdicts
@@ -186,16 +188,21 @@ def trained_keys() -> Finding:
             excluded.append(False)
             continue
         numbers |= {f"{task}-{key}": value for key, value in correlation.items()}
+        with_sign = found["rank_correlation"]["signed"]
         excluded.append(correlation["low"] > 0)
         words.append(
             f"{task}: {inside} of the heads (by growing α) work at β = 1 where minima coexist; rank "
-            f"correlation {correlation['value']:+.2f} [{correlation['low']:+.2f}, {correlation['high']:+.2f}]"
+            f"correlation {_interval(correlation)}, with the sign of the distance {_interval(with_sign)}"
         )
     return Finding(
         verdict(all(excluded), Verdict.SCANNED if any(excluded) else Verdict.FAILS),
         "; ".join(words) + ".",
         numbers,
     )
+
+
+def _interval(found: Mapping[str, float]) -> str:
+    return f"{found['value']:+.2f} [{found['low']:+.2f}, {found['high']:+.2f}]"
 
 
 CLAIMS = (

@@ -55,7 +55,7 @@ def facts(number: int) -> dict[str, Any]:
 @cache
 def patterns(realization: int = 0) -> np.ndarray:
     """The patterns of Figures 2 and 3, shape (100, 64)."""
-    return make_patterns(figure_spec(2).patterns, realization)
+    return np.asarray(make_patterns(figure_spec(2).patterns, realization))
 
 
 @cache

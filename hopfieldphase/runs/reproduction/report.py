@@ -31,6 +31,8 @@ PARTS = (
     "appendix_e2",
     "appendix_f",
     "appendix_g1",
+    "appendix_g2",
+    "appendix_g3",
     "appendix_g4",
 )
 """The modules with claims, in the order of the report."""

@@ -33,6 +33,24 @@ def verdicts(differences: xr.DataArray) -> list[str]:
     return [compared(row)["verdict"] for row in flat]
 
 
+def holds_from(differences: Iterable[xr.DataArray], grid: str) -> float | None:
+    """The smallest M (or β) from which on all differences are positive over the seeds; None where none is."""
+    known = list(differences)
+    points = known[0][grid].values
+    first = None
+    for k in reversed(range(points.size)):
+        if any(compared(here.isel({grid: k}).values)["verdict"] != "holds" for here in known):
+            break
+        first = float(points[k])
+    return first
+
+
+def judged_from(found: Iterable[str], first: float | None) -> Verdict:
+    """As `judged`, but what holds from some load (or β) on is a reading of the text."""
+    verdict = judged(found)
+    return Verdict.READING if verdict is Verdict.FAILS and first is not None else verdict
+
+
 def judged(found: Iterable[str]) -> Verdict:
     """All comparisons hold; or one is the other way round; or the seeds do not decide some."""
     seen = set(found)
