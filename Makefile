@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak bench figures notebooks docs clean
+.PHONY: help demo test lint soak fuzz bench figures notebooks docs clean
 
 help:
 	@echo "make demo       a hysteresis loop of the modern Hopfield model: figure, dataset, summary"
 	@echo "make test       the tests"
 	@echo "make lint       style, spelling, import directions, types, packaging"
 	@echo "make soak       runs of every executor killed 25 times each: the same result, bit for bit"
+	@echo "make fuzz       ten minutes of damaged and hostile files for every reader"
 	@echo "make bench      speed, side by side with other tools"
 	@echo "make figures    every figure, in figures/"
 	@echo "make notebooks  every notebook, run in its quick setting"
@@ -37,6 +38,9 @@ lint: $(VENV)/.dev
 
 soak: $(VENV)/.dev
 	@HOPFIELDPHASE_KILLS=25 $(BIN)/python -m pytest -n 0 -m slow tests/runs/test_grid_kills.py
+
+fuzz: $(VENV)/.dev
+	@$(BIN)/python tests/fuzz/readers.py -max_total_time=600
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks

@@ -31,15 +31,17 @@ COMMANDS = {
 OPTIONS = [
     "--alpha", "--betas", "--beta", "--M", "--d", "--seed", "--realizations", "--clusters", "--delta",
     "--noise", "--generator", "--epsilon", "--patterns", "--start-up", "--start-down", "--solver", "--tol",
-    "--attention", "--top", "--at", "--json", "--quiet", "--force", "--no-polish", "--reduced", "--help", "--device",
-    "--out", "--executor", "--workers", "--kappas", "--cosine", "--degrees-of-freedom", "--version", "--", "-", "--é",
+    "--attention", "--top", "--at", "--json", "--quiet", "--force", "--no-polish", "--reduced", "--help",
+    "--device", "--out", "--executor", "--workers", "--kappas", "--cosine", "--degrees-of-freedom",
+    "--version", "--", "-", "--é",
 ]  # fmt: skip
 WORDS = [
-    "", "0", "1", "2", "-1", "1e9", "1e-300", "1e309", "nan", "inf", "-inf", "9" * 30, "all", "mean", "best",
-    "continue", "pattern:0", "pattern:7", "20:60:20", "60:20:1", "1:2", "1,2", "1,1", "é", "\x1b[31m", "a\nb",
-    "clustered", "gaussian", "two_keys", "digits", "sparsemax", "topk", "softmax", "newton",
-    "gradient-descent", "keys.npy", "keys.npz", "keys.csv", "keys.npz:keys", "folder", "study.toml", "none.toml", "bad.toml", ".",
-    "/dev/null", "/proc/x", "x" * 300, "result", "result/data.zarr", "result/summary.json", "serial", "cpu",
+    "", "0", "1", "2", "-1", "1e9", "1e-300", "1e309", "nan", "inf", "-inf", "9" * 30, "all", "mean",
+    "best", "continue", "pattern:0", "pattern:7", "20:60:20", "60:20:1", "1:2", "1,2", "1,1", "é",
+    "\x1b[31m", "a\nb", "clustered", "gaussian", "two_keys", "digits", "sparsemax", "topk", "softmax",
+    "newton", "gradient-descent", "keys.npy", "keys.npz", "keys.csv", "keys.npz:keys", "folder",
+    "study.toml", "none.toml", "bad.toml", ".", "/dev/null", "/proc/x", "x" * 300, "result",
+    "result/data.zarr", "result/summary.json", "serial", "cpu",
 ]  # fmt: skip
 # Values that ask for more work than a test has time for belong to other options.
 LARGE = {"1e9", "9" * 30}
