@@ -1,11 +1,13 @@
 """What the project's own files say about each other."""
 
 import re
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.version import Version
 
 import hopfieldphase as hp
 
@@ -36,6 +38,20 @@ def test_every_constraint_is_one_exact_version():
     names = [re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in lines]
     assert len(names) == len(set(names))
     assert "torch==2.13.0" in lines
+
+
+def test_the_citation_is_dated_as_the_changelog_is():
+    """Version and date of a release stand in both; a version without a date is not released yet."""
+    heading = re.search(r"^## (\S+) \((unreleased|\d{4}-\d\d-\d\d)\)$", read("CHANGELOG.md"), re.MULTILINE)
+    citation = yaml.safe_load(read("CITATION.cff"))
+    assert (citation["version"], str(citation.get("date-released", "unreleased"))) == heading.groups()
+
+
+def test_the_oldest_dependencies_are_the_lower_bounds():
+    needs = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
+    pins = [line for line in read("tests/oldest.txt").splitlines() if not line.startswith("#")]
+    bounds = {name: Version(bound) for name, bound in (need.split(">=") for need in needs)}
+    assert {name: Version(pin) for name, pin in (line.split("==") for line in pins)} == bounds
 
 
 def test_no_module_is_longer_than_a_reader_holds():
