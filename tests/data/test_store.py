@@ -236,6 +236,7 @@ def test_no_truncated_netcdf_file_is_taken_as_whole(tmp_path, dataset):
         assert "cannot read" in complaint(lambda: store.open(path))
 
 
+@pytest.mark.filterwarnings("default")  # as users have it
 def test_no_zarr_folder_with_a_missing_file_is_taken_as_whole(tmp_path, dataset):
     path = tmp_path / "data.zarr"
     store.write(dataset, path)
