@@ -1,6 +1,6 @@
 """Physics at the ends: one pattern, one dimension, equal and opposite patterns, every β, α and κ.
 
-Each case has a value in closed form, or an equation of motion solved with 50 digits, or a clear refusal.
+Each case has a value in closed form, or an equation of motion solved with 40 digits, or a clear refusal.
 """
 
 import math
@@ -19,7 +19,7 @@ from hopfieldphase.phases.critical import critical_points
 
 INF = math.inf
 ALPHAS = [0.05, 0.2, 0.5, 1 - 1e-6, 1.0, 1 + 1e-6, 1.5, 2.0, 3.0, 10.0, 50.0, INF]
-BETAS = [1e-6, 1e-3, 1.0, 8.0, 1e3, 1e6, 1e9]
+BETAS = [1e-6, 1.0, 8.0, 1e3, 1e9]
 DTYPES = [np.float64, np.float32]
 
 WEIGHT = {np.float64: 1e-15, np.float32: 1.2e-7}
@@ -30,8 +30,8 @@ STATE = {np.float64: 2e-13, np.float32: 1e-6}
 
 
 def high_precision_weights(z, alpha, beta):
-    """The weights [(α−1)β(z−θ)/α]₊^(1/(α−1)) with 50 digits, θ by bisection; limits at α = 1 and ∞."""
-    with mp.workdps(50):
+    """The weights [(α−1)β(z−θ)/α]₊^(1/(α−1)) with 40 digits, θ by bisection; limits at α = 1 and ∞."""
+    with mp.workdps(40):
         z, top, beta = list(map(mp.mpf, z)), mp.mpf(max(z)), mp.mpf(beta)
         if math.isinf(alpha):
             count = z.count(top)
@@ -47,7 +47,7 @@ def high_precision_weights(z, alpha, beta):
             return [base**power if base > 0 else mp.mpf(0) for base in bases]
 
         low, high = sorted([mp.mpf(1), mp.mpf(len(z)) ** (-1 / power)])
-        for _ in range(200):
+        for _ in range(120):
             middle = (low + high) / 2
             if (mp.fsum(weights(middle)) > 1) == (power > 0):
                 high = middle
@@ -57,8 +57,8 @@ def high_precision_weights(z, alpha, beta):
 
 
 def high_precision_update(patterns, x, alpha, beta):
-    """T(x) = s Ξᵀ p(s Ξ x) with 50 digits, at the numbers as they are."""
-    with mp.workdps(50):
+    """T(x) = s Ξᵀ p(s Ξ x) with 40 digits, at the numbers as they are."""
+    with mp.workdps(40):
         rows = [[mp.mpf(float(value)) for value in row] for row in patterns]
         state = [mp.mpf(float(value)) for value in x]
         s = 1 / mp.sqrt(len(state))
@@ -126,7 +126,7 @@ def magnetization(beta):
     """The largest root of x = tanh(βx)."""
     if beta <= 1:
         return 0.0
-    with mp.workdps(50):
+    with mp.workdps(40):
         return float(mp.findroot(lambda x: x - mp.tanh(beta * x), mp.sqrt(3 * (1 - 1 / mp.mpf(beta)))))
 
 
@@ -205,7 +205,7 @@ def test_critical_points_of_data_without_variance_are_refused_or_none():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_states_solve_the_equation_of_motion(alpha, dtype):
-    """A state that is called a minimum solves x = T(x) with 50 digits, from 1e-6 to 1e9."""
+    """A state that is called a minimum solves x = T(x) with 40 digits, from 1e-6 to 1e9."""
     xi = waves().astype(dtype)
     model = hp.HopfieldModel(xi, alpha)
     refused = 0
@@ -219,7 +219,7 @@ def test_states_solve_the_equation_of_motion(alpha, dtype):
                 refused += 1
                 continue
             right = high_precision_update(xi, found.x, alpha, beta)
-            with mp.workdps(50):
+            with mp.workdps(40):
                 distance = mp.norm([mp.mpf(float(u)) - v for u, v in zip(found.x, right, strict=True)])
             assert distance <= STATE[dtype] * model.state_scale
     assert refused == 0 or alpha == 50
