@@ -19,6 +19,9 @@ PAGES = [
     ),
 ]
 SETS_UP_A_COPY = "make demo"
+READS_RESULTS = (
+    "# in the folder of the commands above\n"  # first line of an example that needs what they wrote
+)
 RUNS_THIS_TEST = "make test"  # .ci/run calls it; from here it would never end
 NOT_PART_OF_A_COPY = {".git", ".venv", ".hypothesis", "build", "dist", "runs"}  # of the top folder
 
@@ -38,14 +41,11 @@ EXAMPLES = [
     pytest.param(code, id=f"{page.stem}-{number}")
     for page in PAGES
     for number, code in enumerate(blocks(page, "python"))
+    if not code.startswith(READS_RESULTS)
 ]
-# The README shows every command of the program, most of a minute; pages in folders walk through a task.
+# The first commands that a newcomer gives; those of the other pages take their time.
 WITH_COMMANDS = [
-    pytest.param(
-        page,
-        id=page.stem,
-        marks=pytest.mark.slow if page.stem == "README" or page.parent != DOCS else (),
-    )
+    pytest.param(page, id=page.stem, marks=() if page.stem == "getting-started" else pytest.mark.slow)
     for page in PAGES
     if set(commands(page)) - {RUNS_THIS_TEST}
 ]
@@ -76,7 +76,8 @@ def test_python_example(code, tmp_path, monkeypatch):
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "MPLBACKEND": "Agg"}
     return subprocess.run(
         shlex.split(command),
         cwd=folder,
@@ -95,6 +96,11 @@ def test_commands_of_a_page_run_one_after_the_other(page, tmp_path):
             result = run(command, tmp_path)
             assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
             assert result.stdout, command
+    for code in blocks(page, "python"):
+        if code.startswith(READS_RESULTS):
+            (tmp_path / "example.py").write_text(code, encoding="utf-8")
+            result = run("python example.py", tmp_path)
+            assert result.returncode == 0, f"{code}\n{result.stderr}"
 
 
 def left_out(folder: str, names: list[str]) -> set[str]:
