@@ -21,6 +21,8 @@ SOLVERS = {
 
 MAX_STEPS = 100_000
 
+_LARGEST_COPY = 2**26  # bytes
+
 
 @dataclass(frozen=True)
 class SolverOptions:
@@ -61,6 +63,9 @@ def solver_options(
 def kernel_problem(model: HopfieldModel) -> Problem:
     """The model as the compiled kernels read it: contiguous float64 patterns, plain floats."""
     patterns = np.ascontiguousarray(model.patterns, dtype=np.float64)
+    # To the compiler a read-only array is another type, for which it would compile everything anew.
+    if not patterns.flags.writeable and patterns.nbytes <= _LARGEST_COPY:
+        patterns = patterns.copy()
     return Problem(patterns, model.scale, model.alpha, model.state_scale, nothing(model.d))
 
 

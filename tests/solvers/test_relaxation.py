@@ -8,6 +8,7 @@ import pytest
 from hopfieldphase.continuation.sweep import sweep
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
+from hopfieldphase.kernels import relax as kernel
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.patterns import clustered, equicorrelated, spherical
 from hopfieldphase.solvers import SOLVERS, relax, relax_many
@@ -196,3 +197,14 @@ def test_a_sweep_that_stalls_beside_a_saddle_leaves_it():
     model = HopfieldModel(equicorrelated(10, 16, 0.2), alpha=2.1)
     result = sweep(model, np.linspace(5.0, 150.0, 400))
     assert (result.status == Status.CONVERGED).all()
+
+
+def test_read_only_patterns_need_no_other_kernel(keys):
+    start = keys[3] / 4
+    expected = relax(HopfieldModel(keys), start, 60.0)
+    known = len(kernel.relax.signatures)
+    frozen = keys.copy()
+    frozen.flags.writeable = False
+    found = relax(HopfieldModel(frozen), start, 60.0)
+    assert found.free_energy == expected.free_energy
+    assert len(kernel.relax.signatures) == known
