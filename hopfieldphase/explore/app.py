@@ -6,6 +6,7 @@ Solving runs in threads of its own, so that the page always answers; the last wi
 import errno
 import io
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,8 +26,10 @@ from hopfieldphase.explore.app_diagram import (
     fill_branches,
     fill_sweep,
     mark_beta,
+    set_range,
 )
 from hopfieldphase.explore.app_landscape import fill_landscape, landscape_figure, minimum_colours
+from hopfieldphase.explore.figures import is_geometric
 from hopfieldphase.explore.view import View
 from hopfieldphase.runs.specs import GENERATORS
 
@@ -87,19 +90,20 @@ class App:
     """One page of the app, for one person."""
 
     def __init__(self) -> None:
-        self._document = pn.state.curdoc
+        self._document: Any = pn.state.curdoc
+        self._to_show: deque[Callable[[], None]] = deque()
         self._fast, self._slow = _Latest(), _Latest()
         self._solved: model.Solved | None = None
-        self._scene: model.Scene | None = None
         self._sweep: View | None = None
         self._branches: View | None = None
         self._wished: tuple[Any, ...] = ()
         self._own: tuple[tuple[float, float], ...] = ()
-        self._own_plots: list[Any] = []
+        self._diagrams: dict[tuple[int, bool], Any] = {}
         self._silent = False
         self._make_widgets()
         self._land = landscape_figure()
         self._land.on_event(Tap, self._tapped_landscape)
+        self._land_pane = pn.pane.Bokeh(sizing_mode="scale_width", aspect_ratio=0.86)
         self._panes = [pn.pane.Bokeh(sizing_mode="stretch_width") for _ in _FIRST]
         self.page = self._layout()
         self._changed()
@@ -115,6 +119,8 @@ class App:
             if name != "noise"
         }
         self.fields["noise"] = w.Select(name=_NAMES["noise"], options=["gaussian", "unit"], **wide)
+        for name, field in self.fields.items():
+            field.styles = {"flex": "1 1 100%" if name == "path" else "1 1 7rem", "min-width": "0"}
         self.alpha = w.TextInput(name="α (1 softmax, 2 sparsemax, inf hardmax)", value="2", **wide)
         self.alpha_slider = w.FloatSlider(name="α", start=0.5, end=3.0, step=0.05, value=2.0, **wide)
         self.betas = w.TextInput(
@@ -123,10 +129,10 @@ class App:
         self.chosen = w.TextInput(name="two or three patterns that span the plane", **wide)
         self.beta = w.DiscreteSlider(name="β of the landscape", options=[1.0], formatter="%.5g", **wide)
         self.quantities = [w.Select(name="shown", options={name: name}, **wide) for name in _FIRST]
-        self.forget = w.Button(name="forget my paths", **wide)
+        self.forget = w.Button(name="forget my paths", visible=False, **wide)
         self.export = w.FileDownload(
             callback=self._export, filename="sweep.toml", label="save the sweep as sweep.toml",
-            button_type="primary", disabled=True, **wide,
+            disabled=True, **wide,
         )  # fmt: skip
         self.message = pn.pane.HTML("", sizing_mode="stretch_width", margin=0)
         self.status = pn.pane.HTML("", sizing_mode="stretch_width", margin=0)
@@ -141,9 +147,10 @@ class App:
         self.forget.on_click(self._forget)
 
     def _layout(self) -> Any:
+        fields = pn.FlexBox(*self.fields.values(), gap="0 8px", sizing_mode="stretch_width")
         side = pn.Column(
-            _heading("hopfieldphase"), self.status, self.message, self.source, *self.fields.values(),
-            self.alpha, self.alpha_slider, self.betas, self.export,
+            _heading("hopfieldphase"), self.status, self.message, self.source, fields, self.alpha,
+            self.alpha_slider, self.betas, self.export,
             pn.pane.HTML("<code>hopfieldphase run sweep.toml</code>", margin=(0, 0, 8, 0)),
             styles={"flex": "1 1 17rem", "max-width": "26rem", "min-width": "0"}, margin=8,
         )  # fmt: skip
@@ -154,7 +161,7 @@ class App:
         )  # fmt: skip
         land = pn.Column(
             _heading("Landscape Γ and retrieval paths"), self.beta, self.chosen,
-            pn.pane.Bokeh(self._land, sizing_mode="stretch_width"), self.minima, self.forget,
+            self._land_pane, self.minima, self.forget,
             styles={"flex": "3 1 24rem", "min-width": "0"}, margin=8,
         )  # fmt: skip
         return pn.FlexBox(
@@ -242,10 +249,12 @@ class App:
     # What is shown, in the thread of the page.
 
     def _later(self, show: Callable[..., None], *what: Any) -> None:
-        if self._document is None:
-            show(*what)
-        else:
-            self._document.add_next_tick_callback(partial(show, *what))
+        self._to_show.append(partial(show, *what))
+        self._document.add_next_tick_callback(self._show_all)
+
+    def _show_all(self) -> None:
+        while self._to_show:  # in the order in which it came, which that of the callbacks need not be
+            self._to_show.popleft()()
 
     def _show_sweep(
         self, solved: model.Solved, patterns: str, beta: float, own: tuple[tuple[float, float], ...]
@@ -255,22 +264,37 @@ class App:
             self.chosen.value = patterns
             self.beta.options = list(solved.spec.grid)
             self.beta.value = beta
-            for place, widget in enumerate(self.quantities):
-                kept = widget.value if widget.value in solved.view.labels else _FIRST[place]
-                widget.options = {text: name for name, text in solved.view.labels.items()}
-                widget.value = kept
-        for place, (name, pane) in enumerate(zip(("diagram", "energy"), self._panes, strict=True)):
-            plot = diagram(name, solved)
-            plot.on_event(Tap, self._tapped_diagram)
+        self._offer(solved.view)
+        for place, pane in enumerate(self._panes):
+            plot = self._diagram(place, is_geometric(solved.view.grid))
+            set_range(plot, solved.view)
+            fill_branches(plot, None, "")
             fill_sweep(plot, solved.view, self.quantities[place].value)
             mark_beta(plot, beta)
             pane.object = plot
         self.export.disabled = False
         self._tell()
 
+    def _diagram(self, place: int, geometric: bool) -> Any:
+        """The diagram of a place; there are two, as the kind of an axis cannot change."""
+        if (place, geometric) not in self._diagrams:
+            plot = diagram(("diagram", "energy")[place], geometric)
+            plot.on_event(Tap, self._tapped_diagram)
+            self._diagrams[place, geometric] = plot
+        return self._diagrams[place, geometric]
+
+    def _offer(self, view: View) -> None:
+        """The quantities of a view, of which each diagram keeps the one that it shows."""
+        with self._quietly():
+            for place, widget in enumerate(self.quantities):
+                kept = widget.value if widget.value in view.labels else _FIRST[place]
+                widget.options = {text: name for name, text in view.labels.items()}
+                widget.value = kept
+
     def _show_scene(self, solved: model.Solved, scene: model.Scene, own: int) -> None:
-        self._scene = scene
         fill_landscape(self._land, solved, scene, own)
+        self._land_pane.object = self._land  # not before: an empty figure has no ranges
+        self.forget.visible = own > 0
         for pane in self._panes:
             mark_beta(pane.object, scene.beta)
         self.message.object = ""
@@ -282,13 +306,14 @@ class App:
         )
         self.minima.object = (
             f"<p>β = {scene.beta:.6g}. Minima that the updates x ← s Ξᵀ p reach from the plane (paths are "
-            f"projected on it; click to start one of your own):</p><ul>{rows}</ul>"
+            f"projected on it; click to start one of your own), the lowest first:</p><ul>{rows}</ul>"
         )
 
     def _show_branches(self, solved: model.Solved, branches: View, sweep: View) -> None:
         if solved is not self._solved:
             return
         self._branches, self._sweep = branches, sweep
+        self._offer(sweep)
         for place in range(len(self._panes)):
             self._redraw(place)
         self._say("")
@@ -308,13 +333,14 @@ class App:
         ]
         if self._branches is not None:
             view = self._branches
-            named = "".join(
-                f'<li><span style="color:{colour}">━</span> branch {escape(words)}</li>'
+            named = " ".join(
+                f'<span style="white-space:nowrap;margin-right:.8em"><span style="color:{colour}">━━</span> '
+                f"branch {escape(words)}</span>"
                 for colour, words in zip(branch_colours(view), view.curves.words, strict=True)
             )
             lines.append(
                 f"Branches: thick {escape(view.phases[1])}, thin {escape(view.phases[2])}, dashed unstable; "
-                f"● spinodal, ◆ coexistence, □ pitchfork, ▲ onset of exact storage.<ul>{named}</ul>"
+                f"● spinodal, ◆ coexistence, □ pitchfork, ▲ onset of exact storage.<br>{named}"
             )
             more = (*more, *view.notes)
         lines += [f"<b>Note:</b> {escape(text)}" for text in more]

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, Range1d
 
-from hopfieldphase.explore.app_model import Solved
-from hopfieldphase.explore.figures import GREY, INK, MARKERS, STROKES, is_geometric, new_plot
+from hopfieldphase.explore.figures import GREY, INK, MARKERS, STROKES, new_plot
 from hopfieldphase.explore.frames import coloured
 from hopfieldphase.explore.view import Kind, Link, Phase, View
 from hopfieldphase.plotting.colours import BRANCHES, DOWN, UP
@@ -16,12 +15,11 @@ SIGNS = 14
 """Places of a sweep at which its marker stands, about."""
 
 
-def diagram(name: str, solved: Solved) -> Any:
-    """An empty diagram over the β of a sweep."""
-    grid = solved.view.grid
-    shared = Range1d(start=float(grid[0]), end=float(grid[-1]))
-    plot = new_plot(name, is_geometric(grid), height=330, x_range=shared, y_range=DataRange1d())
-    plot.xaxis.axis_label = solved.view.parameter_label
+def diagram(name: str, geometric: bool) -> Any:
+    """An empty diagram over β, with a logarithmic axis for geometric grids."""
+    plot = new_plot(name, geometric, height=330, x_range=Range1d(), y_range=DataRange1d())
+    if geometric:
+        plot.xaxis.ticker.mantissas = [1, 2, 5]
     plot.vspan(
         "x", source=new_source(f"{name}-beta", "x"), line_color=GREY, line_dash="dashed", line_width=1.2
     )
@@ -79,6 +77,13 @@ def diagram(name: str, solved: Solved) -> Any:
         HoverTool(renderers=states, tooltips="@words{safe}", limit=1, attachment="right"),
     )
     return plot
+
+
+def set_range(plot: Any, view: View) -> None:
+    """Show the whole range of a sweep."""
+    low, high = float(view.grid[0]), float(view.grid[-1])
+    plot.x_range.update(start=low, end=high, reset_start=low, reset_end=high)
+    plot.xaxis.axis_label = view.parameter_label
 
 
 def fill_sweep(plot: Any, view: View, quantity: str) -> None:

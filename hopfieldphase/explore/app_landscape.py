@@ -15,7 +15,7 @@ from hopfieldphase.plotting.colours import DOWN, UP
 LEVELS = 16
 """Lines of equal Γ."""
 
-SEEN = 0.6
+SEEN = 0.45
 """Part of the plane on which the colours tell values apart; on the walls above they stay the last one."""
 
 
@@ -24,11 +24,12 @@ def landscape_figure() -> Any:
     plot = new_plot(
         "landscape",
         geometric=False,
-        height=560,
+        height=640,
         match_aspect=True,
         x_range=DataRange1d(range_padding=0, only_visible=True),
         y_range=DataRange1d(range_padding=0),
     )
+    plot.update(sizing_mode="scale_width", aspect_ratio=0.86)  # the frame about square, at any width
     plot.xaxis.axis_label = "u, along the first two patterns"
     plot.yaxis.axis_label = "v, across"
     plot.grid.visible = False
@@ -115,7 +116,7 @@ def landscape_figure() -> Any:
     plot.add_tools(
         HoverTool(renderers=[image], tooltips="Γ − lowest: @image{0.[0000]}"),
         HoverTool(renderers=[minima], tooltips="@words{safe}", limit=1, attachment="left"),
-        HoverTool(renderers=shown, tooltips="pattern @text", limit=1, attachment="right"),
+        HoverTool(renderers=shown, tooltips="@text", limit=1, attachment="right"),
     )
     plot.tags = [contours]
     return plot
@@ -147,7 +148,8 @@ def fill_landscape(plot: Any, solved: Solved, scene: Scene, own: int) -> None:
         h=[side],
     )
     contours = plot.tags[0]
-    contours.set_data(contour_data(land.u, land.v, height, np.linspace(0, top, LEVELS + 1)[1:]))
+    levels = top * (np.arange(1, LEVELS + 1) / LEVELS) ** 2  # equal distances around a minimum
+    contours.set_data(contour_data(land.u, land.v, height, levels, want_fill=False))
     colours = minimum_colours(len(paths.minima))
     seen = [plane.coordinates(path) for path in paths.paths]
     last = [colours[which] for which in paths.basin]
@@ -166,7 +168,7 @@ def fill_landscape(plot: Any, solved: Solved, scene: Scene, own: int) -> None:
     fill(plot, "landscape-starts", x=starts[:, 0], y=starts[:, 1])
     stored = solved.model.scale * solved.model.patterns[list(plane.patterns)]
     points = plane.coordinates(np.vstack([stored, np.zeros(solved.model.d)]))
-    names = [*(f"ξ{index}" for index in plane.patterns), "0"]
+    names = [*(f"ξ{index}" for index in plane.patterns), "x = 0"]
     fill(plot, "landscape-patterns", x=points[:, 0], y=points[:, 1], text=names)
     ends = plane.coordinates(np.array([one.x for one in paths.minima]))
     words = minima_words(solved, scene)

@@ -1,6 +1,9 @@
-"""One small result of every kind that has a page."""
+"""One small result of every kind that has a page, and a real browser: Debian's Chromium."""
+
+import shutil
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 import hopfieldphase as hp
 from hopfieldphase.runs.branch_spec import BranchSpec
@@ -14,6 +17,7 @@ from hopfieldphase.runs.load_branches import load_branches_tree
 from hopfieldphase.runs.specs import PatternSpec, SweepSpec
 
 MAKERS = {}
+NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def maker(function):
@@ -60,3 +64,13 @@ def result():
         return made[kind]
 
     return get
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    assert found, "no browser: install chromium (apt-get install chromium)"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()

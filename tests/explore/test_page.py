@@ -1,11 +1,10 @@
 """The page in a real browser: Debian's Chromium, driven by Playwright."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from hopfieldphase.explore.page import write_page
 from hopfieldphase.explore.reading import view_of
@@ -16,17 +15,6 @@ WIDTHS = (400, 1600)
 SHOWN = 1e-6
 
 expect.set_options(timeout=30_000)  # of a machine that is busy with other tests
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    assert found, "no browser: install chromium (apt-get install chromium)"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture
