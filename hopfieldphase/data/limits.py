@@ -16,6 +16,7 @@ from numpy.lib import format as npy
 
 from hopfieldphase.core.errors import InputError, one_line
 from hopfieldphase.core.patterns.blocks import memory
+from hopfieldphase.data import hdf5_probe
 
 _HEADER = 2**16
 """Bytes from the start of a .npy file that hold any header which NumPy reads."""
@@ -108,12 +109,14 @@ def check_hdf5(path: Path) -> None:
     Raises
     ------
     InputError
-        If the file refers to other files, if a group lies in itself, or if a coordinate is larger than the
-        memory.
+        If the library cannot stand the file, if it refers to other files, if a group lies in itself, or if a
+        coordinate is larger than the memory.
     OSError
         If it is no HDF5 file.
     """
     h5py = import_module("h5py")
+    if not hdf5_probe.survives(path):
+        raise InputError("the HDF5 library crashes on it or never ends: the file is damaged")
 
     def check_link(name: str, link: Any) -> None:
         if not isinstance(link, h5py.HardLink):

@@ -1,6 +1,7 @@
 """Files are data: hostile ones are refused with one line, before memory is taken, and touch nothing else."""
 
 import ast
+import base64
 import json
 import os
 import pickle
@@ -9,6 +10,7 @@ import resource
 import struct
 import warnings
 import zipfile
+import zlib
 from pathlib import Path
 
 import h5py
@@ -18,8 +20,8 @@ import zarr
 
 import hopfieldphase
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.data import store
-from hopfieldphase.data.patterns_io import load
+from hopfieldphase.data import hdf5_probe, store
+from hopfieldphase.data.patterns_io import load, save
 
 SPARE = 256 * 2**20
 """Bytes that a refusal may take."""
@@ -345,6 +347,37 @@ def test_netcdf_files_that_claim_too_much_or_point_elsewhere(folder, little_memo
         spoil(file)
     refused(folder / "keys.nc")
     refused(folder / "keys.nc", store.open)
+
+
+ENDLESS = (
+    "c-"
+    "rk)K~EDw6n?YY)}<`8LXm<bt|+EaQwtR1rJ<zVT0&_FC3q|gU1XDXw`ms=Pn<L%@kf|=@Z^P)R}bF2n0WDGJQ%%tG+uCLXQp"
+    "hM0>*>EFkc97XJ_7<_r7^=Hhl;AY;GVp9s~?Y0w09IizA8+rE|>YH{f)X^4V2E{vu4eBT?)!+l`<A2+s$`@qgrFW-"
+    "c`}+t!=r5+dWk1evEp=-aaD4a?L``?Ww<TqP^$5F~1$6{1E*CICN)=tO72E)|DSvR-GtgnEQ|<Nd24H`IZ3gj@xLh;J+eCdC"
+    "Mj@bdL*^o;_e5{&LUPksr{2!h}$lFje<iPmT6blP{K({j??9R@)L2`WY1-"
+    "l}dVvqs&hVyhCg_a*C&At&${LBP?IAX8W<mz}r6Sj)3AySS_t%ZsIArJPwPs31ETfDg^@Y84ljRiIjFkJj3b(Ndg0O)+&llg"
+    "%krqpq7R!!ni4U0X3N`*><kYZ}^SO^+)KIHa%7)NF5tSx$+6#c*HX-"
+    "!P2MHN&%xh5o0vzY&JR2*q5Vh0YunyK}jdab@1|4_v>J{g6Bo8OPr#$E;j^GF~sWGw<iVGz6p;mCkF0okrl~)7T*Fh8zx~9_"
+    "|W@<u!mY%IzqS{aDVhTS4%g4s!@~jq#cf_SDN#Ccnh|Y+n(qcHUq%uot%D#j2W9SJh%hrCwYSh!<7O)>^s^XMuU!K0<bfouL"
+    "<ouH2*1dUMdd!F-*1FGgbiUeU?_b#!ceG$nq-"
+    "(UDvPdYvD#*j7kQMx1JnwyQZ~S<R|pYPQ}YdrQ6d?#`ojr6)<v{>3f4Lb&dCJaYWW8MWHFR@<dtpI$X~8W*g--aTK}dXoAuQ"
+    "z{_Fu1Ap_2K(R&UGLdvRy^gS$iZ<Q5#tnaaBy&NaBy&NaBy5e;KqnQ%-W*fmYkf&O$r1-"
+    "h&aFcYnJ)AVrq5P1s_AmZ5bRlE~SqCLCDiAz&!#v4d8cMpV-"
+    ">2Y1pklu;OjQ;f6``*TE3>Sbjui2i=xvrI=Z1S`EEv8*aO1*ipOZv9hN(ahoYMb9ZOXbUQJr>G*@VGpugUrDo!Zc*2=!JW0*"
+    "Qr|-uTpHlU=JTW*pI5;>i0DjEVhcpoqm0>C)R7R<spi-f7lFFM@-l8&={tdI;Z8!"
+)
+"""A netCDF file with some bytes changed, zlib and base 85: HDF5 2.0 never ends with its dimensions."""
+
+
+@pytest.mark.slow
+def test_a_netcdf_file_that_hdf5_never_ends_with(folder, monkeypatch):
+    monkeypatch.setattr(hdf5_probe, "SECONDS", 5.0)
+    file = folder / "keys.nc"
+    file.write_bytes(zlib.decompress(base64.b85decode(ENDLESS)))
+    assert "never ends" in refused(file)
+    assert "never ends" in refused(file, store.open)
+    save(file, np.eye(2))  # the next file is read as ever
+    np.testing.assert_array_equal(load(file), np.eye(2))
 
 
 # The code of the package

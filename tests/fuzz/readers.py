@@ -23,8 +23,10 @@ def main() -> None:
         import numpy as np
 
         from hopfieldphase.core.errors import InputError
-        from hopfieldphase.data import store
+        from hopfieldphase.data import hdf5_probe, store
         from hopfieldphase.data.patterns_io import load, save
+
+    hdf5_probe.SECONDS = 5.0  # libFuzzer has a clock of its own
 
     def write(kind: str, content: bytes, folder: Path) -> Path:
         """Put the bytes into a file of a kind, or into a part of one that its format protects."""
