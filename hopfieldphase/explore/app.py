@@ -5,6 +5,7 @@ Solving runs in threads of its own, so that the page always answers; the last wi
 
 import errno
 import io
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -380,6 +381,7 @@ def server(port: int) -> Any:
     InputError
         If the port is in use or cannot be had.
     """
+    logging.getLogger("bokeh").setLevel(logging.ERROR)  # that a page was closed is no news
     try:
         return pn.serve(
             lambda: App().page, port=port, address=ADDRESS, show=False, start=False, verbose=False,

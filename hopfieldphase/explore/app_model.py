@@ -26,6 +26,7 @@ from hopfieldphase.phases.landscape import (
 )
 from hopfieldphase.runs.branch_spec import BranchSpec
 from hopfieldphase.runs.branches import branches_tree
+from hopfieldphase.runs.ranges import parse_grid
 from hopfieldphase.runs.sources import make_patterns, suggest_betas, with_digest
 from hopfieldphase.runs.specs import SOURCES, PatternSpec, SweepSpec
 from hopfieldphase.runs.sweeps import spec_model, sweep_beta
@@ -116,7 +117,8 @@ def sweep_spec(source: str, fields: Mapping[str, str], alpha: str, betas: str) -
     patterns = PatternSpec(**options)
     _check_size("patterns", patterns.M or 0)
     _check_size("dimensions", patterns.d or 0)
-    spec = SweepSpec(patterns=patterns, alpha=_value(alpha), betas=betas.strip() or "1", realizations=1)
+    grid = parse_grid(betas.strip() or "1")
+    spec = SweepSpec(patterns=patterns, alpha=_value(alpha), betas=grid, realizations=1)
     stored = make_patterns(patterns)
     _check_size("patterns", len(stored))
     _check_size("dimensions", stored.shape[1])
@@ -243,7 +245,7 @@ def state_words(model: HopfieldModel, x: Array, beta: float, most: int = 3) -> s
 def minima_words(solved: Solved, scene: Scene) -> list[str]:
     """What is to be said of each minimum that the paths reach."""
     far = scene.plane.distance(np.array([one.x for one in scene.paths.minima])) / solved.model.state_scale
-    share: Array = np.bincount(scene.paths.basin, minlength=len(scene.paths.minima))
+    share = np.bincount(scene.paths.basin, minlength=len(scene.paths.minima))
     return [
         f"Γ = {one.free_energy:.8g}; {state_words(solved.model, one.x, scene.beta)}; "
         f"{count} of {share.sum()} paths; {distance:.2f} s|ξ| off the plane"

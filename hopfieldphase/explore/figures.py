@@ -110,13 +110,13 @@ def _empty(*names: str, name: str) -> ColumnDataSource:
     return ColumnDataSource({column: [] for column in names}, name=name)
 
 
-def new_plot(name: str, geometric: bool, **options: Any) -> Any:
+def new_plot(name: str, geometric: bool, *, height: int = _HEIGHT, **options: Any) -> Any:
     """An empty figure in the look of all pages, with a logarithmic first axis for geometric grids."""
-    kind = {"x_axis_type": "log"} if geometric else {}
+    if geometric:
+        options["x_axis_type"] = "log"
     plot = new_figure(
-        name=name, **{"height": _HEIGHT} | options, sizing_mode="stretch_width", tools=_TOOLS,
-        toolbar_location="above", active_drag=None, active_scroll=None, min_border=8,
-        output_backend="canvas", **kind,
+        name=name, height=height, sizing_mode="stretch_width", tools=_TOOLS, toolbar_location="above",
+        active_drag=None, active_scroll=None, min_border=8, output_backend="canvas", **options,
     )  # fmt: skip
     plot.toolbar.logo = None
     plot.toolbar.autohide = False
