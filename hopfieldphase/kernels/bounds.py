@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.vectors import assign
 
 # Relative to s·max|ξ||x|, an upper bound of all overlaps: wider than their rounding, and than a tie with θ.
 MARGIN = 1e-9
@@ -67,5 +68,5 @@ def covers(left_out, x, level, length):
             return True
     if left_out.broken[0] == 0:
         left_out.broken[0] = 1
-        left_out.where[:] = x
+        assign(left_out.where, x)
     return False

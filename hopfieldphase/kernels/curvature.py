@@ -22,6 +22,7 @@ from hopfieldphase.kernels.tridiagonal import (
     to_reduced,
     top_vector,
 )
+from hopfieldphase.kernels.vectors import assign
 
 # Responses below this fraction of the largest one cannot be seen in double precision.
 NEGLIGIBLE_RESPONSE = 1e-19
@@ -175,7 +176,7 @@ def update_curvature(patterns, scale, alpha, beta, p, curvature):
 def solve_curvature(curvature, ratio, g, step):
     """Fill `step` with (I − ρBᵀB)⁻¹ g; False (step of no use) unless that matrix is positive definite."""
     m, n = curvature.counts[1], curvature.counts[2]
-    step[:] = g
+    assign(step, g)
     if m == 0:
         return True
     heights, diagonal, off = curvature.heights[:n], curvature.diagonal[:n], curvature.off[:n]
@@ -185,13 +186,13 @@ def solve_curvature(curvature, ratio, g, step):
     if n == m:
         rows_times(b, g, 1.0, y)
     else:
-        y[:] = g
+        assign(y, g)
     to_reduced(gram, heights, y)
     if not solve_tridiagonal(diagonal, off, 1.0, ratio, SINGULAR, y):
         return False
     from_reduced(gram, heights, y)
     if n < m:
-        step[:] = y
+        assign(step, y)
         return True
     add_weighted_rows(b, y, ratio, step)
     return True

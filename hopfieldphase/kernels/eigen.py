@@ -9,6 +9,7 @@ import numpy as np
 
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.tridiagonal import from_reduced, reduce
+from hopfieldphase.kernels.vectors import assign
 
 LARGEST_SMALL = 160
 """Matrices of more rows go to LAPACK."""
@@ -46,7 +47,7 @@ def eigensystem(a):
     for i in range(n):
         from_reduced(a, heights, rows[i])
     beside = np.zeros(n)
-    beside[: n - 1] = off[1:]
+    assign(beside[: n - 1], off[1:])
     implicit_ql(diagonal, beside, rows)
     order = np.argsort(diagonal)
     return diagonal[order], rows[order]

@@ -17,6 +17,7 @@ from hopfieldphase.kernels.relax import TIE, converge, relax
 from hopfieldphase.kernels.rows import weights_row
 from hopfieldphase.kernels.steps import Problem, Workspace, curvature_at, evaluate, workspace
 from hopfieldphase.kernels.sweep import VISIBLE_WEIGHT
+from hopfieldphase.kernels.vectors import assign
 
 # Radius of the first ball around a start, relative to the state; the next ones are twice the distance moved.
 FIRST_RADIUS = 0.125
@@ -133,7 +134,7 @@ def relax_among(crowd, beta, x0, z, M, method, tolerance, max_steps, polish, ver
         if verified:
             outcome = relax(problem, beta, x0, method, tolerance, max_steps, polish, work)
         else:
-            work.x[:] = x0
+            assign(work.x, x0)
             found = converge(problem, beta, method, tolerance, max_steps, work)
             outcome = (found[0], found[1], found[2], found[4], np.nan, np.nan, found[5])
         moved = 0.0
@@ -153,21 +154,21 @@ def predict(crowd, beta, M, state, scratch, guess):
     False where that step is not towards a minimum.
     """
     work = _first(scratch.work, M)
-    work.x[:] = state.x
+    assign(work.x, state.x)
     work.curvature.at[0] = 0.0
     left_out = nothing(state.x.size)
     problem = Problem(crowd.patterns[:M], crowd.scale, crowd.alpha, crowd.length[M - 1], left_out)
     evaluate(problem, beta, work.x, work.z, work.p, work.image)
     ratio = curvature_at(problem, beta, work.p, work)
     found = solve_curvature(work.curvature, ratio, work.image - work.x, work.step)
-    guess[:] = work.x + work.step
+    assign(guess, work.x + work.step)
     return found
 
 
 @jit
 def adopt(crowd, n, known, scratch, state):
     """Make the outcome of a relaxation on n rows the state; learn its overlaps with the first `known`."""
-    state.x[:] = scratch.work.x
+    assign(state.x, scratch.work.x)
     state.size[0] = n
     for k in range(n):
         state.members[k] = scratch.members[k]

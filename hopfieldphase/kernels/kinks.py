@@ -19,6 +19,7 @@ import numpy as np
 
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.tridiagonal import from_reduced, largest_eigenvalue, reduce, solve_tridiagonal
+from hopfieldphase.kernels.vectors import assign
 
 EPS = 2.220446049250313e-16
 RESOLUTION = 1e-12
@@ -76,7 +77,7 @@ def reduce_face(rows, row_of, inside, k):
 @jit(reorder=True)
 def back_to_patterns(a, heights, v, c, y, out):
     """Fill `out` with Q y."""
-    out[:] = y
+    assign(out, y)
     from_reduced(a, heights, out)
     along = c * np.dot(v, out)
     for i in range(out.size):
@@ -310,7 +311,7 @@ def walk(scaled, rows, row_of, support, t, down, stop, fresh, acting, patterns, 
     M = row_of.size
     inside = np.empty(M, dtype=np.int64)
     k = support.size
-    inside[:k] = support
+    assign(inside[:k], support)
     is_inside = np.zeros(M, dtype=np.bool_)
     for mu in support:
         is_inside[mu] = True

@@ -12,6 +12,7 @@ from hopfieldphase.kernels.dense import add_weighted_rows, inner, rows_times
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.rows import weights_row
 from hopfieldphase.kernels.steps import apart, evaluate
+from hopfieldphase.kernels.vectors import assign
 
 # Robbins-Monro gain n^-GAIN of ln h during burn-in: its sum diverges, that of its square does not.
 GAIN = 0.6
@@ -49,8 +50,8 @@ def metropolis_chain(generator, problem, beta, temperature, x, step, target, bur
         log_ratio = (gamma - trial_gamma) / temperature + (forth - back) / (4.0 * h)
         chance = math.exp(min(log_ratio, 0.0))
         if generator.random() < chance:
-            x[:] = trial
-            image[:] = trial_image
+            assign(x, trial)
+            assign(image, trial_image)
             gamma = trial_gamma
         if n < burn_in:
             log_step += (n + 1.0) ** -GAIN * (chance - target)

@@ -22,6 +22,7 @@ from hopfieldphase.kernels.steps import (
     relative_distance,
     retrieval_step,
 )
+from hopfieldphase.kernels.vectors import assign
 
 GRADIENT_DESCENT = 0
 FIXED_POINT = 1
@@ -167,7 +168,7 @@ def relax(problem, beta, x0, method, tolerance, max_steps, polish, work):
     A curvature already in `work` serves the first Newton steps; set `work.curvature.at[0]` to 0 to start
     without. Returns (status, Γ, θ, residual, λ_min/β without tied patterns, with them, steps).
     """
-    work.x[:] = x0
+    assign(work.x, x0)
     steps = 0
     # no residual falls below the rounding of T itself, which grows with β s |ξ||x|
     floor = 16.0 * EPSILON * (1.0 + beta * problem.length * problem.length)
@@ -180,8 +181,9 @@ def relax(problem, beta, x0, method, tolerance, max_steps, polish, work):
         )
         steps += n
         if polish and by_hand and status in (CONVERGED, NO_PROGRESS):
+            # a plain value: for a constant Numba would compile `converge` once more
             status, gamma, theta, size, residual, n = converge(
-                problem, beta, NEWTON, tolerance, max_steps - steps, work
+                problem, beta, int(NEWTON), tolerance, max_steps - steps, work
             )
             steps += n
         rounding = 4.0 * EPSILON * size

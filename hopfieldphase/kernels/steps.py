@@ -13,6 +13,7 @@ from hopfieldphase.kernels.dense import add_weighted_rows, inner, rows_times
 from hopfieldphase.kernels.jit import jit
 from hopfieldphase.kernels.rows import conjugate_row, weights_row
 from hopfieldphase.kernels.screening import largest
+from hopfieldphase.kernels.vectors import assign
 
 EPSILON = float(np.finfo(np.float64).eps)
 # η₀ of the paper's descent (App. F.2); it restarts from here at every iteration.
@@ -105,10 +106,10 @@ def evaluate_trial(problem, beta, work):
 @jit
 def accept(work):
     """Make the trial the state."""
-    work.x[:] = work.trial
-    work.image[:] = work.trial_image
-    work.z[:] = work.trial_z
-    work.p[:] = work.trial_p
+    assign(work.x, work.trial)
+    assign(work.image, work.trial_image)
+    assign(work.z, work.trial_z)
+    assign(work.p, work.trial_p)
 
 
 @jit
@@ -146,7 +147,7 @@ def descent_step(problem, beta, gamma, rounding, work):
 @jit
 def fixed_point_step(problem, beta, work):
     """One update T."""
-    work.trial[:] = work.image
+    assign(work.trial, work.image)
     return evaluate_trial(problem, beta, work)
 
 
@@ -194,8 +195,11 @@ def newton_step(problem, beta, gamma, rounding, residual, chord, work):
 @jit
 def best_newton_step(problem, beta, gamma, rounding, residual, work):
     """A step with the reduction at hand where one serves, else with a new one; see `newton_step`."""
-    if work.curvature.at[0] > 0.0:
-        found = newton_step(problem, beta, gamma, rounding, residual, True, work)
-        if found[0]:
-            return found
-    return newton_step(problem, beta, gamma, rounding, residual, False, work)
+    # one call for both: for each constant Numba would compile `newton_step` once more
+    found = (False, gamma, 0.0, 0.0, residual)
+    for chord in (True, False):
+        if not chord or work.curvature.at[0] > 0.0:
+            found = newton_step(problem, beta, gamma, rounding, residual, chord, work)
+            if found[0]:
+                break
+    return found

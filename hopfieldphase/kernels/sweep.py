@@ -14,6 +14,7 @@ from hopfieldphase.kernels.steps import (
     relative_distance,
     workspace,
 )
+from hopfieldphase.kernels.vectors import assign
 
 # Columns of the two observable tables that `sweep_path` fills.
 FLOAT_COLUMNS = ("overlap_max", "ipr", "free_energy", "hessian_min", "residual")
@@ -82,16 +83,16 @@ def predict(problem, beta_old, beta, work, guess):
 
     False, with the state itself, where there is no prediction or it does not lower Γ at `beta`.
     """
-    guess[:] = work.x
+    assign(guess, work.x)
     exact = problem.alpha == 2.0
     found = supported_step(problem, beta, work) if exact else tangent_step(problem, beta_old, beta, work)
     unit = max(np.sqrt(inner(work.x, work.x)), problem.length)
     if not (found and inner(work.step, work.step) < (LONGEST_NEWTON_STEP * unit) ** 2):
         return False
     if not exact:
-        work.trial[:] = work.x
+        assign(work.trial, work.x)
         stay = evaluate_trial(problem, beta, work)
-        work.trial[:] += work.step
+        assign(work.trial, work.trial + work.step)
         move = evaluate_trial(problem, beta, work)
         if move[0] > stay[0] + EPSILON * stay[2]:
             return False
@@ -112,11 +113,12 @@ def same_support(p, q):
 def returns(problem, beta_old, previous, nearness, tolerance, max_steps, work):
     """Whether the state in `work`, relaxed at `beta_old`, ends at `previous`; `work` is restored."""
     x, z, p = work.x.copy(), work.z.copy(), work.p.copy()
-    relax(problem, beta_old, x, NEWTON, min(tolerance, 1e-10), max_steps, True, work)
+    # plain values: for constants Numba would compile `relax` once more
+    relax(problem, beta_old, x, int(NEWTON), min(tolerance, 1e-10), max_steps, bool(1), work)
     back = relative_distance(work.x, previous, problem.length) <= nearness
-    work.x[:] = x
-    work.z[:] = z
-    work.p[:] = p
+    assign(work.x, x)
+    assign(work.z, z)
+    assign(work.p, p)
     work.curvature.at[0] = 0.0
     return back
 
@@ -139,9 +141,9 @@ def sweep_path(
     for n in range(betas.size):
         predicted = False
         if n > 0:
-            previous[:] = work.x
-            previous_weights[:] = work.p
-            guess[:] = work.x
+            assign(previous, work.x)
+            assign(previous_weights, work.p)
+            assign(guess, work.x)
             if method == NEWTON and polish and ints[n - 1, 2] == CONVERGED:
                 predicted = predict(problem, betas[n - 1], betas[n], work, guess)
         status, gamma, _, residual, inner, outer, steps = relax(
@@ -170,6 +172,6 @@ def sweep_path(
                 if problem.left_out.broken[0]:
                     return n
         if states.shape[0] > 0:
-            states[n, :] = work.x
-        last[:] = work.x
+            assign(states[n], work.x)
+        assign(last, work.x)
     return betas.size
