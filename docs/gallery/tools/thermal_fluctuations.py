@@ -4,7 +4,7 @@ Thermal attention beside softmax
 
 Softmax weights are the thermal averages of a system that is always at one key. A system that may also be
 between keys, at any point of the simplex, has averages of its own: exact here for any number of keys, and
-wider at every temperature.
+flatter at the same temperature.
 """
 
 import matplotlib.pyplot as plt
