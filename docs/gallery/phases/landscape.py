@@ -3,8 +3,8 @@ The free-energy landscape through three memories
 ================================================
 
 Three memories span a plane. Its landscape has one basin at high temperature, one for each memory at low
-temperature, and in a window between them both (middle). White paths are attention updates x ← T(x), along which
-the free energy never rises; dots are where they end.
+temperature, and in a window between them both (middle). White paths are attention updates x ← T(x), along
+which the free energy never rises; dots are where they end.
 """
 
 import matplotlib.pyplot as plt
