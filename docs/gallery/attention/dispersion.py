@@ -3,8 +3,8 @@ Long contexts: does attention disperse?
 =======================================
 
 One key leads by a fixed gap, all others are random. Under softmax its weight falls to zero with the length
-of the context, whatever the gap. Sparsemax keeps all of it here, entmax with α = 1.5 and top-k level off, and a
-softmax whose temperature knows the length comes back to it.
+of the context, whatever the gap. Sparsemax keeps all of it here, entmax with α = 1.5 and top-k level off, and
+a softmax whose temperature knows the length comes back to it.
 """
 
 import matplotlib.pyplot as plt
