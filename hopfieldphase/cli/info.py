@@ -13,7 +13,7 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.core.errors import InputError
+from hopfieldphase.core.errors import HopfieldPhaseError, InputError, one_line
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,18 +43,33 @@ def info(
 
     Of a run that is not finished, how far it is.
     """
-    from hopfieldphase.cli.info_grid import citations_of, progress_lines, unfinished
+    from hopfieldphase.cli.info_grid import unfinished
 
     console = Console(color=not no_color)
-    found = unfinished(file) or _describe(file)
-    if cite:
-        console.report(citations_of(found))
-    elif json:
-        console.data(found)
-    elif "state" in found:
-        console.report("\n".join(progress_lines(found)))
+    try:
+        found = unfinished(file) or _describe(file)
+        text = "" if json and not cite else _text(found, cite)
+    except (HopfieldPhaseError, ImportError, OSError):
+        raise
+    # A damaged summary or provenance surfaces as almost any exception of who shows it.
+    except Exception as error:
+        reason = one_line(f"{type(error).__name__}: {error}", 200)
+        raise InputError(
+            f"cannot show {file}: what describes it is damaged or not of hopfieldphase ({reason}); "
+            "compute it again"
+        ) from error
+    if text:
+        console.report(text)
     else:
-        console.report("\n".join(_lines(found)))
+        console.data(found)
+
+
+def _text(found: dict[str, Any], cite: bool) -> str:
+    from hopfieldphase.cli.info_grid import citations_of, progress_lines
+
+    if cite:
+        return citations_of(found)
+    return "\n".join(progress_lines(found) if "state" in found else _lines(found))
 
 
 def _describe(file: Path) -> dict[str, Any]:
