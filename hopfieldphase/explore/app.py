@@ -27,6 +27,7 @@ from hopfieldphase.explore.app_diagram import (
     fill_branches,
     fill_sweep,
     mark_beta,
+    set_heights,
     set_range,
 )
 from hopfieldphase.explore.app_landscape import fill_landscape, landscape_figure, minimum_colours
@@ -121,7 +122,7 @@ class App:
         }
         self.fields["noise"] = w.Select(name=_NAMES["noise"], options=["gaussian", "unit"], **wide)
         for name, field in self.fields.items():
-            field.styles = {"flex": "1 1 100%" if name == "path" else "1 1 7rem", "min-width": "0"}
+            field.styles = {"flex": "1 1 100%" if name == "path" else "1 1 9rem", "min-width": "0"}
         self.alpha = w.TextInput(name="α (1 softmax, 2 sparsemax, inf hardmax)", value="2", **wide)
         self.alpha_slider = w.FloatSlider(name="α", start=0.5, end=3.0, step=0.05, value=2.0, **wide)
         self.betas = w.TextInput(
@@ -210,6 +211,7 @@ class App:
             plot, quantity = self._panes[place].object, self.quantities[place].value
             fill_branches(plot, self._branches, quantity)
             fill_sweep(plot, self._sweep, quantity)
+            set_heights(plot, quantity, [self._sweep, *([self._branches] if self._branches else [])])
 
     def _export(self) -> io.BytesIO:
         assert self._solved is not None  # the button is disabled before
@@ -269,8 +271,10 @@ class App:
         for place, pane in enumerate(self._panes):
             plot = self._diagram(place, is_geometric(solved.view.grid))
             set_range(plot, solved.view)
-            fill_branches(plot, None, "")
-            fill_sweep(plot, solved.view, self.quantities[place].value)
+            quantity = self.quantities[place].value
+            fill_branches(plot, None, quantity)
+            fill_sweep(plot, solved.view, quantity)
+            set_heights(plot, quantity, [solved.view])
             mark_beta(plot, beta)
             pane.object = plot
         self.export.disabled = False
@@ -349,7 +353,7 @@ class App:
 
     def _fail(self, error: Exception) -> None:
         self._say("")
-        kept = " The pictures show the last settings that could be solved." if self._solved else ""
+        kept = "<br>The pictures show the last settings that could be solved." if self._solved else ""
         self.message.object = (
             f'<div role="alert" style="border-left:4px solid #d55e00;padding-left:.6rem">'
             f"{escape(_line(error))}{kept}</div>"

@@ -1,12 +1,14 @@
 """The diagrams of the app: both sweeps over the exact branches."""
 
+import math
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, Range1d
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Range1d
 
-from hopfieldphase.explore.figures import GREY, INK, MARKERS, STROKES, new_plot
+from hopfieldphase.explore.figures import GREY, INK, MARKERS, STROKES, is_geometric, new_plot
 from hopfieldphase.explore.frames import coloured
 from hopfieldphase.explore.view import Kind, Link, Phase, View
 from hopfieldphase.plotting.colours import BRANCHES, DOWN, UP
@@ -17,9 +19,7 @@ SIGNS = 14
 
 def diagram(name: str, geometric: bool) -> Any:
     """An empty diagram over β, with a logarithmic axis for geometric grids."""
-    plot = new_plot(name, geometric, height=330, x_range=Range1d(), y_range=DataRange1d())
-    if geometric:
-        plot.xaxis.ticker.mantissas = [1, 2, 5]
+    plot = new_plot(name, geometric, height=330, x_range=Range1d(), y_range=Range1d())
     plot.vspan(
         "x", source=new_source(f"{name}-beta", "x"), line_color=GREY, line_dash="dashed", line_width=1.2
     )
@@ -84,6 +84,25 @@ def set_range(plot: Any, view: View) -> None:
     low, high = float(view.grid[0]), float(view.grid[-1])
     plot.x_range.update(start=low, end=high, reset_start=low, reset_end=high)
     plot.xaxis.axis_label = view.parameter_label
+    if is_geometric(view.grid):
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+        ticks = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]
+        plot.xaxis.ticker = FixedTicker(ticks=ticks, minor_ticks=[])
+
+
+def set_heights(plot: Any, quantity: str, views: Sequence[View]) -> None:
+    """Show all values; free energies only as far as stable states reach, as unstable ones have far higher."""
+    values = [
+        view.nodes[quantity][(view.nodes["phase"] != Phase.UNSTABLE) | (quantity != "excess")]
+        for view in views
+        if quantity in view.nodes
+    ]
+    found = np.concatenate(values).astype(float)
+    found = found[np.isfinite(found)]
+    low, high = (found.min(), found.max()) if found.size else (0.0, 1.0)
+    room = 0.06 * (high - low) or 0.06 * abs(low) or 1.0
+    low, high = float(low - room), float(high + room)
+    plot.y_range.update(start=low, end=high, reset_start=low, reset_end=high)
 
 
 def fill_sweep(plot: Any, view: View, quantity: str) -> None:
@@ -156,12 +175,15 @@ def branch_lines(view: View, quantity: str, colours: list[str]) -> dict[str, dic
     }
     for curve, colour in enumerate(colours):
         part = slice(view.starts[curve], view.starts[curve + 1])
-        t, y, phase = view.nodes["parameter"][part], view.nodes[quantity][part], view.nodes["phase"][part]
+        t, y = view.nodes["parameter"][part], view.nodes[quantity][part]
+        phase, link = view.nodes["phase"][part], view.nodes["link"][part]
         # A point of change is there once for each phase.
-        for run in np.split(np.arange(t.size), np.flatnonzero(phase[1:] != phase[:-1]) + 1):
+        ends = (phase[1:] != phase[:-1]) | (link[:-1] == Link.NONE)
+        for run in np.split(np.arange(t.size), np.flatnonzero(ends) + 1):
             if run.size and phase[run[0]] != Phase.ABSENT:
-                last = min(int(run[-1]) + 2, t.size)
-                joined = slice(run[0], last if t[last - 1] != t[run[-1]] else run[-1] + 1)
+                last = int(run[-1])
+                on = last + 1 < t.size and link[last] == Link.LINE and t[last + 1] != t[last]
+                joined = slice(run[0], last + 1 + on)
                 columns = found[STROKES[int(phase[run[0]])][0]]
                 columns["xs"].append(t[joined])
                 columns["ys"].append(y[joined].astype(float))

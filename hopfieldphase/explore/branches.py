@@ -39,6 +39,9 @@ def branches_view(tree: xr.DataTree, _: TomlSpec | None, *, weights: bool = True
     phase = np.array([_PHASES[word] for word in arcs["phase"]], dtype=np.uint8)
     link = np.full(branch.size, Link.LINE, dtype=np.uint8)
     link[starts[1:][starts[1:] > starts[:-1]] - 1] = Link.NONE
+    # Pieces of one branch follow each other along it, or meet at a point inside it.
+    apart = ~np.isclose(arcs["beta"][1:], arcs["beta"][:-1], rtol=1e-9, atol=0)
+    link[:-1][(arcs["piece"][1:] != arcs["piece"][:-1]) & apart] = Link.NONE
     status = columns(tree, "branches")["status"]
     nodes: Table = {name: np.asarray(arcs[name]) for name in QUANTITIES}
     nodes["excess"] = np.where(phase == Phase.EQUILIBRIUM, 0.0, nodes["excess"])
@@ -202,7 +205,8 @@ def _values_at(
     part = slice(starts[branch], starts[branch + 1])
     t, z = nodes["parameter"][part], nodes["overlap_max"][part]
     low, high = np.minimum(t[:-1], t[1:]), np.maximum(t[:-1], t[1:])
-    steps = np.flatnonzero((low <= beta) & (beta <= high))
+    joined = nodes["link"][part][:-1] == Link.LINE
+    steps = np.flatnonzero((low <= beta) & (beta <= high) & joined)
     if not steps.size:
         return None
     width = t[steps + 1] - t[steps]

@@ -14,7 +14,14 @@ from playwright.sync_api import expect
 import hopfieldphase as hp
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.explore import app_model as model
-from hopfieldphase.explore.app_diagram import branch_lines, diagram, fill_branches, fill_sweep, set_range
+from hopfieldphase.explore.app_diagram import (
+    branch_lines,
+    diagram,
+    fill_branches,
+    fill_sweep,
+    set_heights,
+    set_range,
+)
 from hopfieldphase.explore.app_landscape import fill_landscape, landscape_figure, minimum_colours
 from hopfieldphase.explore.view import Phase
 from hopfieldphase.runs.specs import SweepSpec
@@ -166,6 +173,10 @@ def test_the_diagram_holds_the_sweep_and_the_branches(solved, branches):
     marks = sum(len(table(plot, f"diagram-marks-{kind}")["x"]) for kind in range(5))
     assert marks == len(view.marks["kind"]) > 0
     fill_branches(plot, None, "overlap_max")
+    set_heights(plot, "excess", [sweep, view])
+    stable = view.nodes["excess"][view.nodes["phase"] != Phase.UNSTABLE]
+    highest = max(np.nanmax(stable), sweep.nodes["excess"].max())
+    assert highest < plot.y_range.end < 1.1 * highest
     assert table(plot, "diagram-branch-equilibrium")["xs"] == []
 
 

@@ -207,3 +207,14 @@ def test_labels_are_plain_text():
 def test_kappa_specs_are_found_in_attributes():
     spec = KappaSpec(patterns=SequenceSpec(d=12), beta=40.0, kappas="0.1,0.15", realizations=1)
     assert view_of(hp.sweep_kappa(spec)).weights is not None
+
+
+def test_no_line_joins_pieces_of_a_branch_that_do_not_meet():
+    # The two stored keys and the unstable arms that leave them at the fold are one curve at alpha = 2.5.
+    model = hp.HopfieldModel(hp.patterns.two_keys(0.3, 12, seed=0), alpha=2.5)
+    view = view_of(hp.branches(model, at=29.4, betas="14:38:0.2").to_datatree())
+    t, link = view.nodes["parameter"], view.nodes["link"]
+    assert (np.abs(np.diff(t))[link[:-1] == Link.LINE] < 0.5).all()
+    there = view.marks["kind"] == Kind.COEXISTENCE
+    assert there.any()
+    assert view.marks["excess"][there] == pytest.approx(0, abs=1e-3)  # of the sampled curve beside the kink
