@@ -1,6 +1,7 @@
 """Pattern files: .npy, .npz, .csv, .nc and .zarr in and out, and the handwritten digits of scikit-learn."""
 
 import os
+import warnings
 import zipfile
 from collections.abc import Callable
 from importlib import import_module
@@ -69,7 +70,9 @@ def load(path: str | os.PathLike[str]) -> NDArray[Any] | StoredRows:
     try:
         if file.stat().st_size == 0:
             raise InputError("it is empty")
-        array = check_patterns(read(file, name))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of other things that lie in a folder or a file
+            array = check_patterns(read(file, name))
         large = array.dtype.itemsize * array.shape[0] * array.shape[1] >= LARGE
         return array if large else np.asarray(array, dtype=np.float64)
     except ImportError:

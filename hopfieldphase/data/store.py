@@ -88,10 +88,10 @@ def open(path: str | os.PathLike[str]) -> Labelled:
     try:
         if source.is_dir():
             check_links(source)
-            check_zarr(zarr.open_group(source, mode="r", zarr_format=3, use_consolidated=False), source)
             with warnings.catch_warnings():
                 # A folder of an array without its metadata: something is missing.
                 warnings.filterwarnings("error", message="Object at .* is not recognized")
+                check_zarr(zarr.open_group(source, mode="r", zarr_format=3, use_consolidated=False), source)
                 tree = _load(source, engine="zarr", zarr_format=3, consolidated=False)
         elif source.is_file():
             check_hdf5(source)

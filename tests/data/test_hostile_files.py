@@ -275,6 +275,13 @@ def test_names_in_zarr_metadata_lead_nowhere(folder, name):
     np.testing.assert_array_equal(load(path), np.ones((2, 2)))  # the array that is there is still found
 
 
+def test_other_files_beside_the_arrays_are_no_concern(folder):
+    path = folder / "keys.zarr"
+    zarr.open_group(path, mode="w").create_array("keys", shape=(2, 2), dtype="f8")[:] = np.eye(2)
+    (path / "notes.txt").write_text("mine")
+    np.testing.assert_array_equal(load(path), np.eye(2))
+
+
 # netCDF
 
 
