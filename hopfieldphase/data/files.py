@@ -49,6 +49,8 @@ def replacing(path: Path) -> Iterator[Path]:
 def _rename(partial: Path, path: Path) -> None:
     """Move the new content to its place; a folder already there is moved aside first and then removed."""
     if not path.is_dir() or path.is_symlink():
+        if path.is_symlink() and partial.is_dir():  # no folder can take the place of a link
+            path.unlink()
         partial.replace(path)
         return
     aside = partial.with_name(partial.name.replace(".partial-", ".old-"))

@@ -41,3 +41,24 @@ def test_damaged_notes_of_an_unfinished_run(run, damage):
     assert done.code in (0, 2)
     assert len(done.error_lines) == (1 if done.code else 0)
     assert "unexpected" not in done.err
+
+
+@pytest.mark.parametrize("study", ["sweep", "grid"])
+def test_links_in_a_result_folder_lead_nowhere(run, small, study):
+    """What a folder links to stays as it is, also where the folder is replaced."""
+    options = (
+        ("sweep", "beta", *small, "--no-plot") if study == "sweep" else ("run", "study.toml", "--no-plot")
+    )
+    Path("study.toml").write_text(
+        'study = "grid"\nrealizations = 1\n[base]\nstudy = "sweep-beta"\nbetas = "20:60:20"\n'
+        "[base.patterns]\nM = 6\nd = 4\n[grid]\nalpha = [2.0]\n"
+    )
+    outside = Path("outside")
+    assert run(*options, "--out", "outside/result").code == 0
+    before = {file: file.read_bytes() for file in outside.rglob("*") if file.is_file()}
+    Path("result").mkdir()
+    for file in Path("outside/result").iterdir():
+        (Path("result") / file.name).symlink_to(file.resolve())
+    assert run(*options, "--out", "result", "--force").code == 0
+    assert {file: file.read_bytes() for file in outside.rglob("*") if file.is_file()} == before
+    assert not any(file.is_symlink() for file in Path("result").rglob("*"))
