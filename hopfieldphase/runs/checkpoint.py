@@ -54,7 +54,7 @@ class Checkpoint:
             return
         arrays: dict[str, Any] = {str(number): part for number, part in self._parts.items()}
         with replacing(self._file) as partial, partial.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **{_KEY: np.array(self._key)}, **arrays)
+            np.savez(stream, **{_KEY: np.array(self._key)}, **arrays)
         self._written = time.monotonic()
 
     def remove(self) -> None:

@@ -17,7 +17,7 @@ def to_part(sweep: Sweep) -> Part:
     given = {field.name: getattr(sweep, field.name) for field in fields(sweep)}
     arrays: dict[str, Any] = {name: np.asarray(value) for name, value in given.items() if value is not None}
     stream = BytesIO()
-    np.savez(stream, allow_pickle=False, **arrays)
+    np.savez(stream, **arrays)
     return np.frombuffer(stream.getvalue(), dtype=np.uint8)
 
 
