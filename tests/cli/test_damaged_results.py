@@ -14,7 +14,14 @@ def result(run, small):
     return Path("result")
 
 
-@pytest.mark.parametrize("words", [("info",), ("info", "--cite"), ("info", "--json")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("info",),
+        pytest.param(("info", "--cite"), marks=pytest.mark.slow),
+        pytest.param(("info", "--json"), marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", ["summary.json", "provenance.json"])
 def test_damaged_files_of_a_result(run, result, name, words):
     content = (result / name).read_text()

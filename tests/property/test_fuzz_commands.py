@@ -138,13 +138,13 @@ IN_FOLDER = [HealthCheck.function_scoped_fixture]
 
 
 @given(words=command_lines())
-@settings(max_examples=30, suppress_health_check=IN_FOLDER)
+@settings(max_examples=20, suppress_health_check=IN_FOLDER)
 def test_some_command_lines(place, capfd, words):
     check(words, place, capfd)
 
 
 @pytest.mark.slow
 @given(words=command_lines())
-@settings(max_examples=400, suppress_health_check=IN_FOLDER)
+@settings(max_examples=200, suppress_health_check=IN_FOLDER)
 def test_many_command_lines(place, capfd, words):
     check(words, place, capfd)

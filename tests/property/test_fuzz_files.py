@@ -84,7 +84,7 @@ def test_some_spoiled_files(tmp_path, kind, data):
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(max_examples=250, suppress_health_check=IN_FOLDER)
+@settings(max_examples=120, suppress_health_check=IN_FOLDER)
 def test_many_spoiled_files(tmp_path, kind, reader, data):
     check(tmp_path / f"keys.{kind}", data.draw(spoiled(good(kind))), reader)
 
@@ -151,6 +151,6 @@ def test_some_zarr_folders(tmp_path, data):
 
 @pytest.mark.slow
 @given(data=st.data())
-@settings(max_examples=300, suppress_health_check=IN_FOLDER)
+@settings(max_examples=120, suppress_health_check=IN_FOLDER)
 def test_many_zarr_folders(tmp_path, data):
     check_zarr(tmp_path, data)

@@ -84,7 +84,7 @@ def test_some_study_files(tmp_path, options):
 
 @pytest.mark.slow
 @given(study_files())
-@settings(max_examples=1500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_many_study_files(tmp_path, options):
     check_options(tmp_path / "study.toml", options)
 
