@@ -10,16 +10,19 @@ LARGEST = 2**63 - 1
 """The largest whole number of 64 bits; files and arrays hold no larger one."""
 
 
-def whole_number(name: str, value: Any, at_least: int = 1) -> int:
-    """Return value as an int, or raise `InputError` unless it is a whole number ≥ at_least."""
+def whole_number(name: str, value: Any, at_least: int = 1, at_most: int | None = None) -> int:
+    """Return value as an int, or raise `InputError` unless it is a whole number in the range.
+
+    Formulas take whole numbers of any size; what becomes an array or goes into a file is at most `LARGEST`.
+    """
     try:
         number = operator.index(value)
     except TypeError:
         number = at_least - 1
     if isinstance(value, bool) or number < at_least:
         raise InputError(f"{name} = {shown(value)} is not a whole number >= {at_least}: give one")
-    if number > LARGEST:
-        raise InputError(f"{name} = {shown(value)} is larger than {LARGEST}: give a smaller one")
+    if at_most is not None and number > at_most:
+        raise InputError(f"{name} = {shown(value)} is larger than {at_most}: give a smaller one")
     return number
 
 

@@ -1,6 +1,5 @@
 """The state of a training in a file, from which a killed run goes on to the last bit."""
 
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -58,12 +57,14 @@ def read_state(path: Path, training: Mapping[str, Any]) -> dict[str, Any] | None
     if not path.exists():
         return None
     what = "remove it to begin anew, or choose another folder"
-    if not zipfile.is_zipfile(path):
-        raise InputError(f"{path} is no state of a training, or damaged: {what}")
-    state = torch.load(path, weights_only=True, map_location="cpu")
+    try:
+        state = torch.load(path, weights_only=True, map_location="cpu")
+        made_by_there = dict(state["made_by"])
+    except Exception as error:  # whatever reading damaged bytes comes to
+        raise InputError(f"{path} is no state of a training, or damaged: {what}") from error
     made_by = _made_by(training)
-    for name in sorted(made_by.keys() | state["made_by"].keys()):
-        there, here = state["made_by"].get(name), made_by.get(name)
+    for name in sorted(made_by.keys() | made_by_there.keys()):
+        there, here = made_by_there.get(name), made_by.get(name)
         if there != here:
             raise InputError(
                 f"{path} is the state of another training, with {name} = {there} and not {here}: {what}"

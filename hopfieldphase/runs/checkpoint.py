@@ -1,6 +1,7 @@
 """Finished parts of a long study, kept in its folder until the result is whole."""
 
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ class Checkpoint:
             with self._file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
                 if str(stored[_KEY]) == self._key:
                     return {int(name): stored[name] for name in stored.files if name != _KEY}
-        except (OSError, ValueError, KeyError, BadZipFile):
+        except (OSError, ValueError, KeyError, RuntimeError, BadZipFile, zlib.error):
             pass  # none, or damaged: everything is computed anew
         return {}
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, model_validator
 
-from hopfieldphase.core.checks import whole_number
+from hopfieldphase.core.checks import LARGEST, whole_number
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import parse_grid
 from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
@@ -18,7 +18,9 @@ def whole_numbers(name: str, at_least: int) -> BeforeValidator:
     """Ascending whole numbers, as a list, a comma list or a range (`runs.ranges`)."""
 
     def check(value: Any) -> tuple[int, ...]:
-        return tuple(whole_number(f"an entry of {name}", entry, at_least) for entry in _entries(value, name))
+        return tuple(
+            whole_number(f"an entry of {name}", entry, at_least, LARGEST) for entry in _entries(value, name)
+        )
 
     return BeforeValidator(check)
 

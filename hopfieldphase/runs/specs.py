@@ -53,7 +53,9 @@ _START = re.compile(r"mean|best|continue|pattern:\d+")
 
 def whole(name: str, at_least: int) -> BeforeValidator:
     """A whole number from `at_least` on, or None."""
-    return BeforeValidator(lambda value: None if value is None else whole_number(name, value, at_least))
+    return BeforeValidator(
+        lambda value: None if value is None else whole_number(name, value, at_least, LARGEST)
+    )
 
 
 def real(name: str, low: float, high: float, ends: str = "[]") -> BeforeValidator:

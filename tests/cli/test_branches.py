@@ -202,8 +202,8 @@ def test_info_shows_such_a_folder(run):
 CASES = [
     (("--alpha", "inf"), "alpha = inf"),
     (("--alpha", "0"), "alpha = 0.0 is outside its domain"),
-    (("--top", "0"), "top = 0 is neither"),
-    (("--top", "some"), "top = some is neither"),
+    (("--top", "0"), "top = '0' is neither"),
+    (("--top", "some"), "top = 'some' is neither"),
     (("--at", "0"), "at = 0.0 is outside its domain"),
     (("--at=-3",), "at = -3.0 is outside its domain"),
     (("--at", "nan"), "at = nan is outside its domain"),

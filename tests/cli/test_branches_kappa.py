@@ -123,8 +123,8 @@ def test_the_same_spec_again_is_already_done(run):
     [
         (("--at", "0.5"), "at = 0.5 lies outside the range [0.15, 0.3] of kappas"),
         (("--at", "-1"), "at = -1"),
-        (("--top", "0"), "top = 0 is neither a whole number >= 1 nor 'all'"),
-        (("--top", "many"), "top = many is neither"),
+        (("--top", "0"), "top = '0' is neither a whole number >= 1 nor 'all'"),
+        (("--top", "many"), "top = 'many' is neither"),
         (("--kappas", "0.25"), "kappas has one value, 0.25"),
         (("--kappas", "0.3:0.1:0.01"), "kappas = 0.3:0.1:0.01 is reversed"),
         (("--beta", "0"), "beta = 0.0 is outside its domain (0, inf)"),

@@ -158,7 +158,7 @@ def test_points_that_did_not_converge_are_named_and_give_exit_code_3(run, small,
         dataset["residual"][1, 0, 1:] = 1e-5
         return dataset
 
-    monkeypatch.setattr(sweep_results, "sweep_beta", failing)
+    monkeypatch.setattr(sweep_results, "sweep_spec", failing)
     for words in ((), (), ("--quiet",)):  # computed, shown again, and never left out
         done = run("sweep", "beta", *small, "--out", "x", "--no-plot", *words)
         assert done.code == 3

@@ -145,9 +145,9 @@ def test_wrong_texts_and_options_are_named(text):
     Path(text).write_text(TEXT, encoding="utf-8")
     for option, value, complaint in (
         ("--layers", "6", "layers = 6, but the model has 6: use layers from 0 to 5"),
-        ("--heads", "3,x", "heads = 3,x is no list of numbers"),
+        ("--heads", "3,x", "heads = '3,x' is no list of numbers"),
         ("--alphas", "0", "alphas = 0 contains 0"),
-        ("--top", "0", "top = 0"),
+        ("--top", "0", "top = '0'"),
     ):
         assert complaint in refused(model, "--text", text, option, value)
 

@@ -148,7 +148,7 @@ def test_specs_survive_toml_and_have_a_fingerprint(tmp_path):
     ("options", "complaint"),
     [
         ({"top": 0}, "top = 0 is neither a whole number >= 1 nor 'all'"),
-        ({"top": "many"}, "top = many is neither"),
+        ({"top": "many"}, "top = 'many' is neither"),
         ({"top": True}, "top = True is neither"),
         ({"top": 2.5}, "top = 2.5 is neither"),
         ({"at": 0.0}, "at = 0.0 is outside its domain"),

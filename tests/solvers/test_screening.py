@@ -228,7 +228,8 @@ def test_patterns_on_disk(screened: None, tmp_path: Path, kind: str) -> None:
     expected = sweep(hp.HopfieldModel(stored), betas, keep_states=True)
     found = sweep(model, betas, keep_states=True)
     for name in ("state", "free_energy", "threshold_count", "duplicates", "pattern_norms"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        # Compiled once more for arrays that cannot be written, sums may be rounded otherwise.
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-14)
     state = relax(model, model.scale * stored[3].astype(float), 200.0)
     assert state.status.is_minimum
     np.testing.assert_allclose(model.overlaps(state.x), state.overlaps, atol=1e-6)
