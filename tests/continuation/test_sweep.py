@@ -71,7 +71,7 @@ def test_down_sweep_is_the_up_sweep_of_the_reversed_grid(small):
     ("alpha", "betas"),
     [
         (2.0, BETAS),
-        # Coarse steps; the one up to 33.2 at α = 3 lands, after a jump, where its prediction pointed by chance.
+        # Coarse steps; the one up to 33.2 at α = 3 jumps to where its prediction pointed by chance.
         (1.0, np.linspace(10, 120, 20)),
         (1.5, np.linspace(10, 120, 20)),
         (3.0, np.linspace(10, 120, 20)),
