@@ -53,7 +53,7 @@ class _Wish:
     fields: tuple[tuple[str, str], ...]
     alpha: str
     betas: str
-    beta: float
+    index: int
     patterns: str
     own: tuple[tuple[float, float], ...]
 
@@ -129,7 +129,7 @@ class App:
             name="β, from:to:step or from:to:xfactor", placeholder="suggested from the patterns", **wide
         )
         self.chosen = w.TextInput(name="two or three patterns that span the plane", **wide)
-        self.beta = w.DiscreteSlider(name="β of the landscape", options=[1.0], formatter="%.5g", **wide)
+        self.beta = w.IntSlider(name="β of the landscape", start=0, end=1, show_value=False, **wide)
         self.quantities = [w.Select(name="shown", options={name: name}, **wide) for name in _FIRST]
         self.forget = w.Button(name="forget my paths", visible=False, **wide)
         self.export = w.FileDownload(
@@ -140,8 +140,9 @@ class App:
         self.status = pn.pane.HTML("", sizing_mode="stretch_width", margin=0)
         self.notes = pn.pane.HTML("", sizing_mode="stretch_width", margin=0)
         self.minima = pn.pane.HTML("", sizing_mode="stretch_width", margin=0)
-        for widget in (self.source, *self.fields.values(), self.alpha, self.betas, self.chosen):
+        for widget in (self.source, *self.fields.values(), self.alpha, self.betas):
             widget.param.watch(self._changed, "value")
+        self.chosen.param.watch(self._forget, "value")  # a place on another plane means nothing
         self.beta.param.watch(self._changed, "value_throttled")
         self.alpha_slider.param.watch(self._slid, "value_throttled")
         for place, widget in enumerate(self.quantities):
@@ -198,13 +199,15 @@ class App:
         self._changed()
 
     def _tapped_diagram(self, event: Any) -> None:
-        grid = self.beta.options
-        self.beta.value = min(grid, key=lambda beta: abs(beta - event.x))
-        self._changed()
+        if self._solved is not None:
+            grid = self._solved.spec.grid
+            self.beta.value = min(range(len(grid)), key=lambda i: abs(grid[i] - event.x))
+            self._changed()
 
     def _forget(self, _: Any) -> None:
-        self._own = ()
-        self._changed()
+        if not self._silent:
+            self._own = ()
+            self._changed()
 
     def _redraw(self, place: int, *_: Any) -> None:
         if self._sweep is not None and not self._silent:
@@ -221,18 +224,17 @@ class App:
 
     def _answer(self, wish: _Wish) -> None:
         try:
-            solved, patterns, beta, own = self._solved, wish.patterns, wish.beta, wish.own
+            solved, patterns, index, own = self._solved, wish.patterns, wish.index, wish.own
             if solved is None or wish.of_sweep != self._wished:
                 spec = model.sweep_spec(wish.source, dict(wish.fields), wish.alpha, wish.betas)
                 before, solved = solved, model.solve_sweep(spec)
                 if before is None or before.spec.patterns != spec.patterns:
                     patterns, own = model.default_patterns(solved), ()
-                beta = spec.grid[solved.widest]
+                index = solved.widest
                 self._solved, self._wished = solved, wish.of_sweep
-                self._later(self._show_sweep, solved, patterns, beta, own)
+                self._later(self._show_sweep, solved, patterns, own)
                 self._slow.ask(partial(self._follow, solved))
-            grid = solved.spec.grid
-            index = min(range(len(grid)), key=lambda i: abs(grid[i] - beta))
+            index = min(index, len(solved.spec.grid) - 1)
             scene = model.scene(solved, index, patterns, own)
             self._later(self._show_scene, solved, scene, len(own))
         except Exception as error:  # a page has no terminal: every error is said on it
@@ -259,14 +261,11 @@ class App:
         while self._to_show:  # in the order in which it came, which that of the callbacks need not be
             self._to_show.popleft()()
 
-    def _show_sweep(
-        self, solved: model.Solved, patterns: str, beta: float, own: tuple[tuple[float, float], ...]
-    ) -> None:
+    def _show_sweep(self, solved: model.Solved, patterns: str, own: tuple[tuple[float, float], ...]) -> None:
         self._sweep, self._branches, self._own = solved.view, None, own
         with self._quietly():
             self.chosen.value = patterns
-            self.beta.options = list(solved.spec.grid)
-            self.beta.value = beta
+            self.beta.param.update(end=len(solved.spec.grid) - 1, value=solved.widest)
         self._offer(solved.view)
         for place, pane in enumerate(self._panes):
             plot = self._diagram(place, is_geometric(solved.view.grid))
@@ -275,7 +274,7 @@ class App:
             fill_branches(plot, None, quantity)
             fill_sweep(plot, solved.view, quantity)
             set_heights(plot, quantity, [solved.view])
-            mark_beta(plot, beta)
+            mark_beta(plot, solved.spec.grid[solved.widest])
             pane.object = plot
         self.export.disabled = False
         self._tell()
@@ -302,6 +301,7 @@ class App:
         self.forget.visible = own > 0
         for pane in self._panes:
             mark_beta(pane.object, scene.beta)
+        self.beta.name = f"β of the landscape: {scene.beta:.6g}"
         self.message.object = ""
         self._say("")
         colours = minimum_colours(len(scene.paths.minima))

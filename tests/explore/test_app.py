@@ -25,7 +25,7 @@ from hopfieldphase.explore.app_diagram import (
 from hopfieldphase.explore.app_landscape import fill_landscape, landscape_figure, minimum_colours
 from hopfieldphase.explore.view import Phase
 from hopfieldphase.runs.specs import SweepSpec
-from hopfieldphase.runs.studies import read_spec
+from hopfieldphase.runs.studies import read_spec, study
 
 ROUNDING = 1e-12
 SLOW_MACHINE = 120_000  # ms, one that is busy with other tests
@@ -66,6 +66,8 @@ def test_the_exported_file_runs_as_the_same_sweep(solved, tmp_path):
     assert isinstance(spec, SweepSpec)
     assert spec == solved.spec
     assert not spec.keep_states
+    again = study(file)["overlap_max"].transpose("realization", "direction", "beta").values.ravel()
+    assert np.array_equal(again, solved.view.nodes["overlap_max"])
 
 
 def test_patterns_of_a_file_are_exported_with_their_absolute_path_and_digest(tmp_path, monkeypatch):
@@ -251,6 +253,17 @@ def test_the_app_in_the_browser(browser, running, pytestconfig, tmp_path):
     saved.value.save_as(tmp_path / "sweep.toml")
     assert read_spec(tmp_path / "sweep.toml") == spec
     assert tomllib.loads((tmp_path / "sweep.toml").read_text())["alpha"] == 1.5
+
+    expect(page.get_by_text("of 36 paths").first).to_be_visible()
+    place = page.locator(".bk-Figure").last.bounding_box()
+    page.mouse.click(place["x"] + 0.4 * place["width"], place["y"] + 0.5 * place["height"])
+    expect(page.get_by_text("of 37 paths").first).to_be_visible()
+    page.get_by_text("forget my paths").click()
+    expect(page.get_by_text("of 36 paths").first).to_be_visible()
+    place = page.locator(".bk-Figure").first.bounding_box()
+    chosen = page.get_by_text("Minima that the updates").inner_text()
+    page.mouse.click(place["x"] + 0.5 * place["width"], place["y"] + 0.5 * place["height"])
+    expect(page.get_by_text("Minima that the updates")).not_to_have_text(chosen)
 
     page.get_by_label("two or three patterns").fill("0, 99")
     page.get_by_label("two or three patterns").press("Enter")
