@@ -176,7 +176,7 @@ def _family(spec: DiagramSpec, realization: int) -> Family:
     """The family of one realization."""
     source = spec.patterns
     if spec.y == "alpha":
-        return alpha_family(make_patterns(source, realization))
+        return alpha_family(np.asarray(make_patterns(source, realization)))
     M, d, seed = source.M or 0, source.d or 0, source.seed or 0
     if spec.y == "noise-strength":
         return noise_family(
