@@ -301,7 +301,7 @@ class App:
         self.forget.visible = own > 0
         for pane in self._panes:
             mark_beta(pane.object, scene.beta)
-        self.beta.name = f"β of the landscape: {scene.beta:.6g}"
+        self.beta.name = f"landscape at β = {scene.beta:.6g}"
         self.message.object = ""
         self._say("")
         colours = minimum_colours(len(scene.paths.minima))
