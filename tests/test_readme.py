@@ -45,7 +45,7 @@ EXAMPLES = [
 ]
 # The first commands that a newcomer gives; those of the other pages take their time.
 WITH_COMMANDS = [
-    pytest.param(page, id=page.stem, marks=() if page.stem == "getting-started" else pytest.mark.slow)
+    pytest.param(page, id=page.stem, marks=pytest.mark.slow)
     for page in PAGES
     if set(commands(page)) - {RUNS_THIS_TEST}
 ]

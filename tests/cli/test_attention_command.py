@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 QUICK = {
     "simplex": ("--points", "21"),
     "dispersion": ("--lengths", "2,10,50,200", "--draws", "2"),

@@ -146,6 +146,7 @@ def test_the_same_spec_again_is_already_done(run, monkeypatch):
     assert run("branches", "beta", *SMALL, "--top", "2", "--out", "x", "--no-plot").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", ["0.7", "1", "1.5", "3"])
 def test_every_finite_alpha_runs(run, alpha):
     words = (*SMALL, "--betas", "20:100:10", "--alpha", alpha, "--top", "3", "--out", "x")

@@ -84,6 +84,7 @@ def test_a_fixed_set_against_independent_samples(law):
         assert (expected < iid_floor(delta, n)) == better
 
 
+@pytest.mark.slow
 @given(hnp.arrays(float, st.integers(1, 8), elements=st.floats(-20, 20)), st.floats(1.1, 5.0))
 def test_distance_to_a_law(points, index):
     # 2 ∫ (F_R − F)² dz between the points, plus the two tails of the law beyond them

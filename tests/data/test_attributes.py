@@ -93,6 +93,7 @@ def dataset(make_sweep):
     return sweep_dataset(make_sweep(points=3), {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.zarr", "a.nc"])
 def test_files_give_back_equal_attributes(tmp_path, dataset, name):
     # Shrinking would write a file at every step.

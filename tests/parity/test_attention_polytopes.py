@@ -29,6 +29,8 @@ from hopfieldphase.kernels.attention_greedy import greedy_weights
 from hopfieldphase.kernels.attention_normmax import normmax_weights
 from hopfieldphase.kernels.attention_positive import positive_weights
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 
 # Libraries differ in elementary functions and in the order of sums; a float32 result is rounded once.

@@ -62,6 +62,7 @@ def random_model(number: int) -> hp.HopfieldModel:
     return hp.HopfieldModel(stored, ALPHAS[number % len(ALPHAS)])
 
 
+@pytest.mark.slow
 def test_screening_equals_dense_on_random_instances(screened: None) -> None:
     for number in range(RANDOM_INSTANCES):
         model = random_model(number)
@@ -209,6 +210,7 @@ def test_threshold_from_a_histogram(alpha: float, beta: float) -> None:
         assert found == pytest.approx(float(expected), rel=1e-13, abs=1e-13)
 
 
+@pytest.mark.slow  # kernels are compiled once more for arrays that cannot be written
 @pytest.mark.parametrize("kind", ["npy", "npy float32", "zarr", "zarr float32"])
 def test_patterns_on_disk(screened: None, tmp_path: Path, kind: str) -> None:
     stored = hp.patterns.clustered(600, 16, seed=7)
