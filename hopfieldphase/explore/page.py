@@ -14,7 +14,7 @@ from bokeh.document import Document
 from bokeh.embed import file_html
 from bokeh.models import CustomJS
 from bokeh.palettes import Viridis256
-from bokeh.resources import INLINE
+from bokeh.resources import INLINE, Resources
 from jinja2 import Environment
 
 import hopfieldphase
@@ -134,6 +134,8 @@ def _html(view: View, source: str) -> str:
     style = (files("hopfieldphase.explore") / "page.css").read_text(encoding="utf-8")
     template = (files("hopfieldphase.explore") / "page.html").read_text(encoding="utf-8")
     variables = {
+        # Not what `file_html` would take: other libraries in this process, like Panel, add files of theirs.
+        "library": Resources(mode="inline", components=["bokeh"]).render_js(),
         "version": hopfieldphase.__version__,
         "facts": view.facts,
         "notes": view.notes,

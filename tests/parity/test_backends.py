@@ -110,7 +110,8 @@ def check_kappa(name: str, alpha: float, dtype: str) -> None:
     assert_equal(found.sweep, expected.sweep, TOLERANCE[dtype])
     for events, known in zip(found.events, expected.events, strict=True):
         assert_same_events(events, known, TOLERANCE[dtype])
-        assert alpha == 1 or known.M.size > 0
+        # At α = 3 these patterns join without touching the state.
+        assert alpha in (1, 3) or known.M.size > 0
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
