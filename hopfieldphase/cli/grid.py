@@ -5,11 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.failures import NOT_CONVERGED, Interrupted
-from hopfieldphase.cli.study import run_study
+from hopfieldphase.cli.failures import Interrupted
 
 if TYPE_CHECKING:
     from hopfieldphase.runs.grid_spec import GridSpec
@@ -30,7 +27,7 @@ def run_spec(
     """Compute a grid, or what is missing of it; leave with exit code 3 if some point did not converge."""
     from functools import partial
 
-    from hopfieldphase.cli.studies import draw, name_failures
+    from hopfieldphase.cli.studies import draw, finish
     from hopfieldphase.kernels.threads import thread_count
     from hopfieldphase.runs.executors import make_executor
 
@@ -61,20 +58,7 @@ def run_spec(
 
     from hopfieldphase.data.grid import grid_lines
 
-    summary = run_study(
-        spec,
-        out,
-        console,
-        announce=lambda: console.say(spec.headline),
-        compute=compute,
-        lines=grid_lines,
-        name_failures=name_failures,
-        force=force,
-        plot=plot,
-        as_json=as_json,
-    )
-    if summary["unconverged"]:
-        raise typer.Exit(NOT_CONVERGED)
+    finish(spec, out, console, compute=compute, lines=grid_lines, force=force, plot=plot, as_json=as_json)
 
 
 @contextmanager

@@ -88,14 +88,30 @@ def _measure(
         with console.progress("steps", 1) as progress:
             return studies.compute(spec, path, draw=drawn, progress=progress)
 
+    lines = studies.load(study.lines)
+    finish(spec, out, console, compute=compute, lines=lines, force=force, plot=plot, as_json=as_json)
+
+
+def finish(
+    spec: Any,
+    out: Path | None,
+    console: Console,
+    *,
+    compute: Callable[[Path], dict[str, Any]],
+    lines: Callable[[dict[str, Any]], list[str]],
+    force: bool,
+    plot: bool,
+    as_json: bool,
+) -> None:
+    """Compute into the folder or show what is there, and leave with exit code 3 where something failed."""
     summary = run_study(
         spec,
         out,
         console,
         announce=lambda: console.say(spec.headline),
         compute=compute,
-        lines=studies.load(study.lines),
-        name_failures=name_failures,
+        lines=lines,
+        name_failures=_name_failures,
         force=force,
         plot=plot,
         as_json=as_json,
@@ -114,7 +130,7 @@ def check_extra(measure: str) -> None:
         )
 
 
-def name_failures(summary: dict[str, Any], console: Console) -> None:
+def _name_failures(summary: dict[str, Any], console: Console) -> None:
     """Warn of what did not converge: the first few of it."""
     failed = summary["unconverged"]
     for text in failed[:SHOWN_FAILURES]:

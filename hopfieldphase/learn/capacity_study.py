@@ -1,6 +1,5 @@
 """Reliability of trained Transformers against memory load as a labelled result: from a spec to its folder."""
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,13 @@ import xarray as xr
 from hopfieldphase.data.capacity import capacity_summary, capacity_tree
 from hopfieldphase.data.trained import OBSERVABLES
 from hopfieldphase.learn.capacity import Reliability, reliability
+from hopfieldphase.learn.kept import compute_kept, state_file
 from hopfieldphase.learn.training import Trained, Training, train
 from hopfieldphase.learn.workers import News, run_trainings
 from hopfieldphase.runs.capacity_spec import CapacitySpec, TrainedSpec
 from hopfieldphase.runs.learned_maps import learned_map
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
+from hopfieldphase.runs.results import Draw
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,7 @@ def compute_capacity(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Train and measure, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = capacity(spec, path, progress=progress)
-    summary = write_result(spec, path, capacity_summary(tree), time.perf_counter() - start, tree, draw)
-    forget_states(path)
-    return summary
+    return compute_kept(capacity, capacity_summary, spec, path, draw=draw, progress=progress)
 
 
 def trainings(spec: TrainedSpec, betas: tuple[float, ...] = (1.0,)) -> list[Training]:
@@ -92,16 +88,8 @@ def trainings(spec: TrainedSpec, betas: tuple[float, ...] = (1.0,)) -> list[Trai
 
 def state(folder: Path | None, training: Training) -> Path | None:
     """Where the state of a training is kept."""
-    if folder is None:
-        return None
     name = f"{training.task}-{training.alpha:g}-{training.scaling}-{training.beta:g}-{training.seed}"
-    return folder / f".training-{name}.pt"
-
-
-def forget_states(folder: Path) -> None:
-    """Remove the states of all trainings, once their results are written."""
-    for file in folder.glob(".training-*.pt"):
-        file.unlink()
+    return state_file(folder, name)
 
 
 def stacked(

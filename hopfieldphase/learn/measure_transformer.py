@@ -1,6 +1,5 @@
 """The permutation-equivariant Transformer that maps ensembles to ensembles, with any positive kernel."""
 
-import math
 from typing import Literal, get_args
 
 import torch
@@ -10,6 +9,7 @@ from torch.nn import functional
 from hopfieldphase.core.attention import Exponential, LinearElu, LogElu, SquaredElu
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.learn.kernel_attention import kernel_attention
+from hopfieldphase.learn.layers import draw_weights, linear
 
 Norm = Literal["post", "pre"]
 
@@ -79,10 +79,10 @@ class MeasureTransformer(nn.Module):
         if norm not in get_args(Norm):
             raise InputError(f"norm = {norm!r} is unknown: use post or pre")
         self.symlog = symlog
-        self.input = _linear(DIMENSION, width)
+        self.input = linear(DIMENSION, width)
         self.blocks = nn.Sequential(*(_Block(kernel, norm, width, hidden) for _ in range(blocks)))
-        self.output = _linear(width, DIMENSION)
-        self._initialize(torch.Generator().manual_seed(seed))
+        self.output = linear(width, DIMENSION)
+        draw_weights(self, seed)
 
     def forward(self, points: Tensor) -> Tensor:
         """The output ensembles of input ensembles.
@@ -104,14 +104,6 @@ class MeasureTransformer(nn.Module):
         """Number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
-    @torch.no_grad()
-    def _initialize(self, generator: torch.Generator) -> None:
-        for layer in self.modules():
-            if isinstance(layer, nn.Linear):
-                bound = 1 / math.sqrt(layer.in_features)
-                for parameter in layer.parameters():
-                    parameter.uniform_(-bound, bound, generator=generator)
-
 
 class _Block(nn.Module):
     """Attention and feed-forward network, each with its residual connection and its norm."""
@@ -120,7 +112,7 @@ class _Block(nn.Module):
         super().__init__()
         self.post = norm == "post"
         self.attention = _Attention(kernel, width)
-        self.ffn = nn.Sequential(_linear(width, hidden), nn.GELU(), _linear(hidden, width))
+        self.ffn = nn.Sequential(linear(width, hidden), nn.GELU(), linear(hidden, width))
         self.attention_norm, self.ffn_norm = nn.LayerNorm(width), nn.LayerNorm(width)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -136,7 +128,7 @@ class _Attention(nn.Module):
     def __init__(self, kernel: str, width: int) -> None:
         super().__init__()
         self.kernel = KERNELS[kernel]
-        self.query, self.key, self.value, self.output = (_linear(width, width) for _ in range(4))
+        self.query, self.key, self.value, self.output = (linear(width, width) for _ in range(4))
 
     def forward(self, x: Tensor) -> Tensor:
         """Shape (…, N, D) to the same."""
@@ -148,9 +140,3 @@ class _Attention(nn.Module):
                 full = self.query.weight.dtype
                 mean = kernel_attention(q.to(full), k.to(full), v.to(full), self.kernel)
         return self.output(mean[..., 0, :, :])
-
-
-def _linear(n_in: int, n_out: int) -> nn.Linear:
-    """A linear layer whose weights are still to be drawn: the global generator is not touched."""
-    layer = nn.Linear(n_in, n_out, device="meta")  # where nothing is drawn
-    return layer.to_empty(device="cpu")

@@ -1,7 +1,6 @@
 """Learned maps between heavy-tailed measures as a labelled result: from a spec to its folder."""
 
 import math
-import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,15 @@ from hopfieldphase.data.operators import TrainedOperator, operators_summary, ope
 from hopfieldphase.dynamics.operator_scores import Floats, operator_scores
 from hopfieldphase.kernels.threads import thread_count
 from hopfieldphase.learn.checkpoint_state import read_state
+from hopfieldphase.learn.kept import compute_kept, state_file
 from hopfieldphase.learn.measure_cost import check_memory, measured_step, peak_memory
 from hopfieldphase.learn.measure_data import OPERATORS
 from hopfieldphase.learn.measure_training import MeasureTraining, checked_device, train_map
 from hopfieldphase.learn.measure_transformer import MeasureTransformer
-from hopfieldphase.learn.workers import News, run_trainings
+from hopfieldphase.learn.workers import News, one_by_one, run_trainings
 from hopfieldphase.runs.operators_spec import OperatorsSpec
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
+from hopfieldphase.runs.results import Draw
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def operators(
         if job.state is not None:
             read_state(job.state, asdict(job.training))
     steps = jobs[0].training.steps
-    on_cpu = spec.device == "cpu"
-    found = run_trainings(work, jobs, steps, progress) if on_cpu else _one_by_one(jobs, progress)
+    run = run_trainings if spec.device == "cpu" else one_by_one  # a GPU holds one model at a time
+    found = run(work, jobs, steps, progress)
     rows = np.array(found, dtype=object).reshape(len(spec.transforms), len(spec.kernels)).tolist()
     return operators_tree(rows, jobs[0].training.untrained().size, spec.model_dump(exclude_none=True))
 
@@ -91,12 +91,7 @@ def compute_operators(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Train and score, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = operators(spec, path, progress=progress)
-    summary = write_result(spec, path, operators_summary(tree), time.perf_counter() - start, tree, draw)
-    for state in path.glob(".training-*.pt"):
-        state.unlink()
-    return summary
+    return compute_kept(operators, operators_summary, spec, path, draw=draw, progress=progress)
 
 
 def planned(spec: OperatorsSpec, folder: Path | None = None) -> list[Job]:
@@ -160,22 +155,7 @@ def _measured(job: Job, _: News) -> float:
 
 
 def _state(folder: Path | None, training: MeasureTraining) -> Path | None:
-    if folder is None:
-        return None
-    return folder / f".training-{training.kernel}{'-symlog' if training.symlog else ''}.pt"
-
-
-def _one_by_one(jobs: list[Job], progress: Progress | None) -> list[TrainedOperator]:
-    """Train on the GPU, which holds one model at a time."""
-    found, steps = [], jobs[0].training.steps
-    for number, job in enumerate(jobs):
-
-        def news(done: int, loss: float, before: int = number * steps) -> None:
-            if progress is not None:
-                progress(before + done, steps * len(jobs), f"loss {loss:.3g}")
-
-        found.append(work(job, news))
-    return found
+    return state_file(folder, f"{training.kernel}{'-symlog' if training.symlog else ''}")
 
 
 def work(job: Job, news: News) -> TrainedOperator:

@@ -1,6 +1,5 @@
 """Trained Transformers at other temperatures as a labelled result: from a spec to its folder."""
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,14 @@ import xarray as xr
 from hopfieldphase.data.temperature import temperature_summary, temperature_tree
 from hopfieldphase.data.trained import OBSERVABLES
 from hopfieldphase.learn.capacity import Reliability
-from hopfieldphase.learn.capacity_study import Job, forget_states, measure, stacked, state, trainings
+from hopfieldphase.learn.capacity_study import Job, measure, stacked, state, trainings
+from hopfieldphase.learn.kept import compute_kept
 from hopfieldphase.learn.trained_keys import TrainedKeys, trained_keys
 from hopfieldphase.learn.training import train
 from hopfieldphase.learn.workers import News, run_trainings
 from hopfieldphase.runs.learned_maps import learned_map
 from hopfieldphase.runs.parallel import Progress
-from hopfieldphase.runs.results import Draw, write_result
+from hopfieldphase.runs.results import Draw
 from hopfieldphase.runs.temperature_spec import TemperatureSpec
 
 
@@ -88,11 +88,7 @@ def compute_temperature(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Train and measure, write the result folder and return the content of `summary.json`."""
-    start = time.perf_counter()
-    tree = temperature(spec, path, progress=progress)
-    summary = write_result(spec, path, temperature_summary(tree), time.perf_counter() - start, tree, draw)
-    forget_states(path)
-    return summary
+    return compute_kept(temperature, temperature_summary, spec, path, draw=draw, progress=progress)
 
 
 def _work(task: _Job, news: News) -> tuple[list[Reliability], TrainedKeys | None]:

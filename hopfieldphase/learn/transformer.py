@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
 from hopfieldphase.learn.entmax import entmax
+from hopfieldphase.learn.layers import draw_weights, linear
 from hopfieldphase.learn.score_scaling import SCALINGS, Scaling
 
 
@@ -61,20 +62,22 @@ class CrossAttentionTransformer(nn.Module):
         super().__init__()
         self.alpha, self.heads, self.d_head = tsallis_index(alpha), heads, d_head
         d_model = heads * d_head
-        self.query_input = _linear(d_input, d_model, bias=True)
-        self.key_input = _linear(d_input, d_model, bias=True)
-        self.value_input = _linear(d_value, d_model, bias=True)
+        self.query_input = linear(d_input, d_model)
+        self.key_input = linear(d_input, d_model)
+        self.value_input = linear(d_value, d_model)
         self.query_norm, self.key_norm, self.value_norm, self.ffn_norm, self.final_norm = (
             nn.LayerNorm(d_model) for _ in range(5)
         )
-        self.query_heads = _linear(d_model, d_model)
-        self.key_heads = _linear(d_model, d_model)
-        self.value_heads = _linear(d_model, d_model)
-        self.attention_output = _linear(d_model, d_model)
-        self.ffn = nn.Sequential(_linear(d_model, d_hidden), nn.GELU(), _linear(d_hidden, d_model))
-        self.output = _linear(d_model, d_value)
+        self.query_heads = linear(d_model, d_model, bias=False)
+        self.key_heads = linear(d_model, d_model, bias=False)
+        self.value_heads = linear(d_model, d_model, bias=False)
+        self.attention_output = linear(d_model, d_model, bias=False)
+        self.ffn = nn.Sequential(
+            linear(d_model, d_hidden, bias=False), nn.GELU(), linear(d_hidden, d_model, bias=False)
+        )
+        self.output = linear(d_model, d_value, bias=False)
         self.scaling = SCALINGS[scaling](heads)
-        self._initialize(torch.Generator().manual_seed(seed))
+        draw_weights(self, seed)
 
     def forward(
         self, query: Tensor, keys: Tensor, values: Tensor, beta: float = 1.0
@@ -138,17 +141,3 @@ class CrossAttentionTransformer(nn.Module):
 
     def _by_head(self, layer: nn.Linear) -> Tensor:
         return layer.weight.unflatten(0, (self.heads, self.d_head))
-
-    @torch.no_grad()
-    def _initialize(self, generator: torch.Generator) -> None:
-        for layer in self.modules():
-            if isinstance(layer, nn.Linear):
-                bound = 1 / math.sqrt(layer.in_features)
-                for parameter in layer.parameters():
-                    parameter.uniform_(-bound, bound, generator=generator)
-
-
-def _linear(n_in: int, n_out: int, bias: bool = False) -> nn.Linear:
-    """A linear layer whose weights are still to be drawn: the global generator is not touched."""
-    layer = nn.Linear(n_in, n_out, bias=bias, device="meta")  # where nothing is drawn
-    return layer.to_empty(device="cpu")

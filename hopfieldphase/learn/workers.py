@@ -43,7 +43,8 @@ def run_trainings(
     """
     count = min(thread_count(), len(jobs))
     if count == 1 or steps * len(jobs) <= _FEW_STEPS:
-        return _one_by_one(work, jobs, steps, progress)
+        with _one_thread():
+            return one_by_one(work, jobs, steps, progress)
     context = multiprocessing.get_context("spawn")
     messages = context.SimpleQueue()
     done = [0] * len(jobs)
@@ -70,18 +71,18 @@ def run_trainings(
         pool.shutdown(cancel_futures=True)
 
 
-def _one_by_one(
+def one_by_one(
     work: Callable[[Any, News], Result], jobs: Sequence[Any], steps: int, progress: Progress | None
 ) -> list[Result]:
+    """As `run_trainings`, in this process and with the threads that it has."""
     results = []
-    with _one_thread():
-        for number in range(len(jobs)):
+    for number, job in enumerate(jobs):
 
-            def news(done: int, loss: float, before: int = number * steps) -> None:
-                if progress is not None:
-                    progress(before + done, steps * len(jobs), f"loss {loss:.3g}")
+        def news(done: int, loss: float, before: int = number * steps) -> None:
+            if progress is not None:
+                progress(before + done, steps * len(jobs), f"loss {loss:.3g}")
 
-            results.append(work(jobs[number], news))
+        results.append(work(job, news))
     return results
 
 

@@ -1,11 +1,7 @@
 """Training: repeatable, resumable after a kill, and it learns."""
 
 import dataclasses
-import os
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -64,16 +60,8 @@ train(Training("selective", 1.5, steps=100000, batch_size=4, loads=(4, 8)), Path
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL")
-def test_a_killed_process_leaves_a_whole_checkpoint(tmp_path):
-    file = tmp_path / "state.pt"
-    process = subprocess.Popen([sys.executable, "-c", _RUN, file])
-    deadline = time.monotonic() + 60
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.1)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    state = torch.load(file, weights_only=True)
+def test_a_killed_process_leaves_a_whole_checkpoint(killed):
+    state = torch.load(killed(_RUN), weights_only=True)
     done = len(state["record"]["losses"])
     assert 0 < done < 100000
     direct = train(dataclasses.replace(SHORT, steps=done))

@@ -3,17 +3,23 @@
 Maps are compared on the same examples, seed by seed; a comparison counts with Student's t at 95 %.
 """
 
-import numpy as np
+from collections.abc import Iterable
 
-from hopfieldphase.runs.reproduction.record import Finding, Verdict, claim, verdict
+import numpy as np
+import xarray as xr
+
+from hopfieldphase.runs.reproduction.record import Finding, Verdict, claim
 from hopfieldphase.runs.reproduction.trained import (
     MAPS,
     counts,
+    differences,
     holds_from,
     in_words,
     judged,
     judged_from,
     list_of,
+    numbers_of,
+    pair_verdicts,
     result,
     verdicts,
 )
@@ -27,19 +33,8 @@ from hopfieldphase.runs.reproduction.trained import (
 )
 def selective_order() -> Finding:
     """Sparsemax against both others, and entmax against softmax, at every load."""
-    accuracy = result(12, "selective")["value_correct"]
     pairs = (("sparsemax", "softmax"), ("sparsemax", "entmax-1.5"), ("entmax-1.5", "softmax"))
-    differences = [accuracy.sel(map=a) - accuracy.sel(map=b) for a, b in pairs]
-    found = [v for here in differences for v in verdicts(here)]
-    first, last = holds_from(differences, "M"), accuracy.isel(M=-1)
-    return Finding(
-        judged_from(found, first),
-        f"Of the three comparisons at each load {in_words(found)}; {_from(first)}. Accuracy at "
-        f"M = {int(last['M'])}: {list_of(last)}.",
-        counts(found)
-        | {"from": first or 0.0}
-        | {name: float(last.sel(map=name).mean("seed")) for name in MAPS},
-    )
+    return _order(result(12, "selective")["value_correct"], pairs, "Accuracy", 3)
 
 
 @claim(
@@ -80,19 +75,8 @@ def selective_support() -> Finding:
 )
 def uniform_order() -> Finding:
     """Softmax against both others, and sparsemax against entmax, at every load."""
-    error = result(13, "uniform")["relative_error"]
     pairs = (("sparsemax", "softmax"), ("entmax-1.5", "softmax"), ("sparsemax", "entmax-1.5"))
-    differences = [error.sel(map=worse) - error.sel(map=better) for worse, better in pairs]
-    found = [v for here in differences for v in verdicts(here)]
-    first, last = holds_from(differences, "M"), error.isel(M=-1)
-    return Finding(
-        judged_from(found, first),
-        f"Of the three comparisons at each load {in_words(found)}; {_from(first)}. Error over that of the "
-        f"output zero at M = {int(last['M'])}: {list_of(last, 2)}.",
-        counts(found)
-        | {"from": first or 0.0}
-        | {name: float(last.sel(map=name).mean("seed")) for name in MAPS},
-    )
+    return _order(result(13, "uniform")["relative_error"], pairs, "Error over that of the output zero", 2)
 
 
 @claim(
@@ -129,19 +113,24 @@ def uniform_support() -> Finding:
     return _support("uniform", 13)
 
 
-def _from(first: float | None) -> str:
-    return "they never hold all" if first is None else f"from M = {first:g} on all hold"
+def _order(data: xr.DataArray, pairs: Iterable[tuple[str, str]], what: str, digits: int) -> Finding:
+    """Pairs of maps (larger, smaller), compared at every load."""
+    known = differences(data, pairs)
+    found = [verdict for difference in known for verdict in verdicts(difference)]
+    first, last = holds_from(known, "M"), data.isel(M=-1)
+    where = "they never hold all" if first is None else f"from M = {first:g} on all hold"
+    return Finding(
+        judged_from(found, first),
+        f"Of the three comparisons at each load {in_words(found)}; {where}. {what} at M = {int(last['M'])}: "
+        f"{list_of(last, digits)}.",
+        counts(found) | {"from": first or 0.0} | numbers_of(last),
+    )
 
 
 def _support(task: str, number: int) -> Finding:
     data = result(number, task)
     full = data["support_size"].sel(map="softmax") / data["M"]
-    effective = data["ipr"]
-    found = [
-        v
-        for other in ("softmax", "entmax-1.5")
-        for v in verdicts(effective.sel(map=other) - effective.sel(map="sparsemax"))
-    ]
+    found = pair_verdicts(data["ipr"], [(other, "sparsemax") for other in ("softmax", "entmax-1.5")])
     judgement = judged(found) if float(full.min()) > 1 - 1e-3 else Verdict.FAILS
     last = data["support_size"].isel(M=-1)
     return Finding(
@@ -164,11 +153,11 @@ def scaled_maps() -> Finding:
     accuracy = result(12, "selective")["value_correct"]
     kept = accuracy.isel(M=-1) / accuracy.sel(M=64)
     pairs = (("scalable-softmax", "softmax"), ("asentmax", "entmax-1.5"))
-    found = [v for scaled, plain in pairs for v in verdicts(kept.sel(map=scaled) - kept.sel(map=plain))]
+    found = pair_verdicts(kept, pairs)
     numbers = {str(name): float(kept.sel(map=name).mean("seed")) for name in kept["map"].values}
     words = ", ".join(f"{name} {value:.3f}" for name, value in numbers.items())
     return Finding(
-        judged(found) if found else verdict(False),
+        judged(found),
         f"Accuracy at M = {int(accuracy['M'][-1])} over that at 64: {words}. Each scaled map keeps more than "
         f"the map that it scales: {in_words(found)}.",
         counts(found) | {name: value for name, value in numbers.items() if np.isfinite(value)},

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 
 from hopfieldphase.data.temperature import key_statistics
 from hopfieldphase.runs.reproduction.record import Finding, Verdict, claim, verdict
-from hopfieldphase.runs.reproduction.trained import MAPS, counts, in_words, judged, list_of, result, verdicts
+from hopfieldphase.runs.reproduction.trained import (
+    MAPS,
+    counts,
+    in_words,
+    judged,
+    list_of,
+    numbers_of,
+    pair_verdicts,
+    result,
+    verdicts,
+)
 
 PERFECT = 0.99
 """Accuracy that counts as perfect: one example in a hundred may fail."""
@@ -23,18 +33,14 @@ def frozen_selective() -> Finding:
     """Comparisons at β ≥ 1, and the change between the two highest β."""
     accuracy = result(14, "selective")["value_correct"].sel(protocol="frozen")
     high = accuracy.sel(beta=accuracy["beta"] >= 1)
-    found = [
-        v
-        for other in ("softmax", "entmax-1.5")
-        for v in verdicts(high.sel(map="sparsemax") - high.sel(map=other))
-    ]
+    found = pair_verdicts(high, [("sparsemax", other) for other in ("softmax", "entmax-1.5")])
     last = high.isel(beta=-1)
     change = float(abs(high.isel(beta=-1) - high.isel(beta=-2)).mean("seed").max())
     return Finding(
         judged(found) if change < 1 - PERFECT else Verdict.FAILS,
         rf"For $\beta \ge 1$ {in_words(found)}. Accuracy at $\beta$ = {float(last['beta']):g}: "
         f"{list_of(last)}; it changes by {change:.3f} at most from the last β but one.",
-        counts(found) | {"change": change} | {name: float(last.sel(map=name).mean("seed")) for name in MAPS},
+        counts(found) | {"change": change} | numbers_of(last),
     )
 
 
@@ -47,17 +53,13 @@ def frozen_selective() -> Finding:
 def frozen_support() -> Finding:
     """1/Σp² compared at every β, and at the highest."""
     effective = result(14, "selective")["ipr"].sel(protocol="frozen")
-    found = [
-        v
-        for other in ("softmax", "entmax-1.5")
-        for v in verdicts(effective.sel(map=other) - effective.sel(map="sparsemax"))
-    ]
+    found = pair_verdicts(effective, [(other, "sparsemax") for other in ("softmax", "entmax-1.5")])
     last = effective.isel(beta=-1)
     single = float(last.sel(map=list(MAPS)).mean("seed").max()) < 1.5
     return Finding(
         judged(found) if single else Verdict.FAILS,
         rf"{in_words(found)}. $1/\Sigma p^2$ at $\beta$ = {float(last['beta']):g}: {list_of(last, 2)}.",
-        counts(found) | {name: float(last.sel(map=name).mean("seed")) for name in MAPS},
+        counts(found) | numbers_of(last),
     )
 
 
@@ -117,11 +119,7 @@ def matched_selective() -> Finding:
 def matched_support() -> Finding:
     """1/Σp² of both against softmax at every β."""
     effective = result(15, "selective")["ipr"].sel(protocol="matched")
-    found = [
-        v
-        for sparse in ("entmax-1.5", "sparsemax")
-        for v in verdicts(effective.sel(map="softmax") - effective.sel(map=sparse))
-    ]
+    found = pair_verdicts(effective, [("softmax", sparse) for sparse in ("entmax-1.5", "sparsemax")])
     return Finding(judged(found), f"Over all β {in_words(found)}.", counts(found))
 
 
@@ -134,17 +132,13 @@ def matched_support() -> Finding:
 def matched_uniform() -> Finding:
     """The error of both others against softmax at every β."""
     error = result(15, "uniform")["relative_error"].sel(protocol="matched")
-    found = [
-        v
-        for other in ("entmax-1.5", "sparsemax")
-        for v in verdicts(error.sel(map=other) - error.sel(map="softmax"))
-    ]
-    mean = error.mean(("seed", "beta"))
-    words = ", ".join(f"{name} {float(mean.sel(map=name)):.3f}" for name in MAPS)
+    found = pair_verdicts(error, [(other, "softmax") for other in ("entmax-1.5", "sparsemax")])
+    mean = error.mean("beta")
     return Finding(
         judged(found),
-        f"Over all β {in_words(found)}. Mean over β of the error over that of the output zero: {words}.",
-        counts(found) | {name: float(mean.sel(map=name)) for name in MAPS},
+        f"Over all β {in_words(found)}. Mean over β of the error over that of the output zero: "
+        f"{list_of(mean)}.",
+        counts(found) | numbers_of(mean),
     )
 
 

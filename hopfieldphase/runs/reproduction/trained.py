@@ -27,15 +27,24 @@ def result(number: int, task: str) -> xr.Dataset:
     return tree[task].to_dataset()
 
 
+def differences(data: xr.DataArray, pairs: Iterable[tuple[str, str]]) -> list[xr.DataArray]:
+    """For each pair of maps (larger, smaller), by how much the first exceeds the second."""
+    return [data.sel(map=larger) - data.sel(map=smaller) for larger, smaller in pairs]
+
+
+def pair_verdicts(data: xr.DataArray, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """For each pair of maps and every point of a grid, whether the first is larger over the seeds."""
+    return [verdict for difference in differences(data, pairs) for verdict in verdicts(difference)]
+
+
 def verdicts(differences: xr.DataArray) -> list[str]:
     """For every point of a grid, whether differences (…, seed) are positive over the seeds."""
     flat = differences.transpose(..., "seed").values.reshape(-1, differences.sizes["seed"])
     return [compared(row)["verdict"] for row in flat]
 
 
-def holds_from(differences: Iterable[xr.DataArray], grid: str) -> float | None:
+def holds_from(known: list[xr.DataArray], grid: str) -> float | None:
     """The smallest M (or β) from which on all differences are positive over the seeds; None where none is."""
-    known = list(differences)
     points = known[0][grid].values
     first = None
     for k in reversed(range(points.size)):
@@ -72,7 +81,12 @@ def in_words(found: list[str]) -> str:
     )
 
 
-def list_of(data: xr.DataArray, digits: int = 3) -> str:
+def numbers_of(data: xr.DataArray) -> dict[str, float]:
     """Means over the seeds of the three maps, by name."""
     mean = data.mean("seed")
-    return ", ".join(f"{name} {float(mean.sel(map=name)):.{digits}f}" for name in MAPS)
+    return {name: float(mean.sel(map=name)) for name in MAPS}
+
+
+def list_of(data: xr.DataArray, digits: int = 3) -> str:
+    """The same in words."""
+    return ", ".join(f"{name} {value:.{digits}f}" for name, value in numbers_of(data).items())
