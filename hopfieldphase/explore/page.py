@@ -134,8 +134,7 @@ def _html(view: View, source: str) -> str:
     style = (files("hopfieldphase.explore") / "page.css").read_text(encoding="utf-8")
     template = (files("hopfieldphase.explore") / "page.html").read_text(encoding="utf-8")
     variables = {
-        # Not what `file_html` would take: other libraries in this process, like Panel, add files of theirs.
-        "library": Resources(mode="inline", components=["bokeh"]).render_js(),
+        "library": Resources(mode="inline", components=["bokeh"]).js_raw,
         "version": hopfieldphase.__version__,
         "facts": view.facts,
         "notes": view.notes,

@@ -1,5 +1,8 @@
 """What a page shows is what the data hold."""
 
+import importlib
+import re
+
 import numpy as np
 import pytest
 
@@ -218,3 +221,11 @@ def test_no_line_joins_pieces_of_a_branch_that_do_not_meet():
     there = view.marks["kind"] == Kind.COEXISTENCE
     assert there.any()
     assert view.marks["excess"][there] == pytest.approx(0, abs=1e-3)  # of the sampled curve beside the kink
+
+
+def test_a_page_holds_all_that_it_needs_also_where_panel_is_loaded(result):
+    """Panel puts files of its own among those of Bokeh."""
+    importlib.import_module("panel")
+    html, _ = page(view_of(result("sweep")), {}, "x.nc")
+    assert "<script>" in html
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=\"(?!data:)", html)
