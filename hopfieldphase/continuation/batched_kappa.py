@@ -224,8 +224,7 @@ class _Walk:
         """α ≤ 1: each state takes a step that its first Newton step explains, or half of it, down to one."""
         crowd = self.crowd
         while True:
-            top = np.take_along_axis(self.stack, np.maximum(self.depth - 1, 0)[..., None], axis=-1)[..., 0]
-            self.depth -= (self.depth > 0) & (top == self.M)
+            self.depth -= (self.depth > 0) & (self._top() == self.M)
             load, left = self._next_stop()
             idle = left & (self.depth == 0)
             arrived = idle & (load == self.M)
@@ -234,7 +233,7 @@ class _Walk:
             self.at += arrived
             begins = idle & ~arrived
             self._push(begins, load)
-            top = np.take_along_axis(self.stack, np.maximum(self.depth - 1, 0)[..., None], axis=-1)[..., 0]
+            top = self._top()
             moving = (self.depth > 0) & (top != self.M)
             waiting = self._next_stop()[1] & ~moving
             if not waiting.any() and not ((self.depth > 0) & ~moving).any():
@@ -273,6 +272,10 @@ class _Walk:
             found[:, column] = marks[np.minimum(self.at[:, column], len(stops) - 1)]
         return found
 
+    def _top(self) -> np.ndarray:
+        """What was pushed last."""
+        return np.take_along_axis(self.stack, np.maximum(self.depth - 1, 0)[..., None], axis=-1)[..., 0]
+
     def _push(self, where: np.ndarray, goal: np.ndarray) -> None:
         r, s = np.nonzero(where)
         self.stack[r, s, self.depth[r, s]] = goal[r, s]
@@ -291,12 +294,10 @@ class _Walk:
         self, old: np.ndarray, new: np.ndarray, active: np.ndarray, asked: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Relax among `new` patterns; distances moved, and whether relaxing back among `old` returns."""
-        xp, last, put = self.xp, self.out, self.crowd.backend.put
+        last, put = self.out, self.crowd.backend.put
         before = last.states.x
         out = self._relax(before, new, active)
-        on = put(active)
-        status, inner, outer = (xp.where(on, a, b) for a, b in zip(out[1:4], last[1:4], strict=True))
-        self.out = batched.Outcome(out.states, status, inner, outer, out.steps)
+        self.out = out._replace(**self._verdicts(put(active), out, last))
         self.M = np.where(active, new, self.M)
         self.energy = np.where(active, self.crowd.backend.fetch(out.states.energy), self.energy)
         moved = self.crowd.relative(out.states.x, before, self.crowd.among(new))
@@ -317,12 +318,16 @@ class _Walk:
 
     def _recall(self, where: np.ndarray, M: np.ndarray, last: batched.Outcome) -> None:
         """Put states back to where they were."""
-        xp, on = self.xp, self.crowd.backend.put(where)
-        status, inner, outer = (xp.where(on, a, b) for a, b in zip(last[1:4], self.out[1:4], strict=True))
-        states = choose(xp, on, last.states, self.out.states)
-        self.out = batched.Outcome(states, status, inner, outer, self.out.steps)
+        on = self.crowd.backend.put(where)
+        states = choose(self.xp, on, last.states, self.out.states)
+        self.out = self.out._replace(states=states, **self._verdicts(on, last, self.out))
         self.M = np.where(where, M, self.M)
         self.energy = self.crowd.backend.fetch(self.out.states.energy)
+
+    def _verdicts(self, on: Array, one: batched.Outcome, other: batched.Outcome) -> dict[str, Array]:
+        """What was found of the states of one outcome where `on`, else of those of the other."""
+        names = ("status", "inner", "outer")
+        return {name: self.xp.where(on, getattr(one, name), getattr(other, name)) for name in names}
 
     def _largest(self, z: Array, M: np.ndarray) -> np.ndarray:
         """Max |z| over the first M patterns."""

@@ -26,7 +26,6 @@ from hopfieldphase.kernels.steps import EPSILON, FIRST_STEP_SIZE
 RUNNING = -1
 # Iterations between two looks: a descent takes dozens to thousands, Newton's method a few.
 CHUNK = {GRADIENT_DESCENT: 32, FIXED_POINT: 16, NEWTON: 3}
-_MOST_HALVINGS = 64
 _LONGEST_RETRIEVAL = 1e6
 # Rounding of the normalization of the weights; more means that their iteration was cut short.
 _NORMALIZED = 1e-11
