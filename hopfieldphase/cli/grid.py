@@ -70,7 +70,8 @@ def _kept(path: Path, tasks: int) -> Iterator[None]:
         from hopfieldphase.runs.progress import run_progress
 
         found = run_progress(path)
-        done = 0 if found is None else found["done"]
+        if found is None:  # nothing yet, or whole
+            raise
         raise Interrupted(
-            f"interrupted; {done} of {tasks} sweeps are kept in {path}: the same command computes the rest"
+            f"interrupted; {found['done']} of {tasks} sweeps are kept in {path}: the same command computes the rest"
         ) from None

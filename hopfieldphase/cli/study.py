@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hopfieldphase.cli.console import Console
+from hopfieldphase.cli.failures import Interrupted
 
 
 class Study(Protocol):
@@ -46,25 +47,42 @@ def run_study(
     from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
 
     path = out or spec.default_folder
-    summary = None if force else read_summary(path, spec.fingerprint, with_figure=plot)
-    verb = "wrote" if summary is None else "kept"
-    if summary is not None:
-        console.say(f"already done: {path} holds this result (--force recomputes)")
-    else:
-        with claim_folder(path), _ended_like_interrupted():
-            if not force:
-                check_free(path, spec.fingerprint)
-            announce()
-            summary = compute(path)
-    if as_json:
-        console.data(summary)
-    else:
-        console.report("\n".join(lines(summary)))
-    name_failures(summary, console)
-    if plot:
-        console.say(f"figure: {path}/figure.png")
-    console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
+
+    def finished() -> dict[str, Any] | None:
+        return read_summary(path, spec.fingerprint, with_figure=plot)
+
+    with _interrupts(path, finished):
+        summary = None if force else finished()
+        verb = "wrote" if summary is None else "kept"
+        if summary is not None:
+            console.say(f"already done: {path} holds this result (--force recomputes)")
+        else:
+            with claim_folder(path):
+                if not force:
+                    check_free(path, spec.fingerprint)
+                announce()
+                summary = compute(path)
+        if as_json:
+            console.data(summary)
+        else:
+            console.report("\n".join(lines(summary)))
+        name_failures(summary, console)
+        if plot:
+            console.say(f"figure: {path}/figure.png")
+        console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
     return summary
+
+
+@contextmanager
+def _interrupts(path: Path, finished: Callable[[], object]) -> Iterator[None]:
+    """Take the end of a job by a batch system as Ctrl-C, and say so where either came too late to matter."""
+    try:
+        with _ended_like_interrupted():
+            yield
+    except KeyboardInterrupt:
+        if finished() is None:
+            raise
+        raise Interrupted(f"interrupted; the result in {path} is complete") from None
 
 
 @contextmanager

@@ -78,6 +78,17 @@ def test_what_was_used_is_cited(run):
 
 
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupt_that_comes_too_late_says_so(run, monkeypatch, kind):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    with monkeypatch.context() as patched:
+        patched.setattr("hopfieldphase.data.grid.grid_lines", lambda summary: signal.raise_signal(kind) or [])
+        cut = run(*GRID)
+    signal.signal(signal.SIGINT, before)
+    assert (cut.code, cut.error_lines[-1]) == (130, "interrupted; the result in x is complete")
+    assert "already done" in run(*GRID).error_lines[0]
+
+
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_run_says_what_it_keeps_and_goes_on(run, monkeypatch, kind):
     def cut_short(self, job, batches, news):
         for batch in batches[:3]:
