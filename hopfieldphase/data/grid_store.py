@@ -108,7 +108,7 @@ def digest(path: Path, columns: Mapping[str, Column], place: Place) -> str | Non
 
 
 def clear(path: Path, columns: Mapping[str, Column], keep: Set[Place]) -> None:
-    """Remove what stands in the store of other regions than some, and what a killed process left half."""
+    """Remove what stands in the store of other regions than some, and what killed processes left half."""
     for name, column in columns.items():
         kept = {_file(column, place) for place in keep}
         for file in (path / name).glob("c.*"):

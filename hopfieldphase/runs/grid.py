@@ -129,6 +129,7 @@ def compute_grid(
         raise InputError(
             f"{layout.batches - len(marks)} batches of {path} are damaged: run the command again"
         )
+    grid_store.clear(path / DATA, table, {layout.place(batch) for batch in marks})  # what lost workers left
     os.sync()  # every region reaches the disk before the result counts as whole
     record = _record(ledger, layout, marks) | {"fingerprint": spec.fingerprint}
     summary = _finish(spec, path, record, draw)

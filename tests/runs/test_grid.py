@@ -153,6 +153,18 @@ def test_what_was_torn_or_lost_is_computed_again(whole, tmp_path):
     assert content(store) == content(whole / DATA)
 
 
+def test_what_a_lost_worker_has_half_written_is_cleared_away(whole, tmp_path):
+    class Losing(Serial):
+        """A worker dies with a file of its region open; another one computes the region."""
+
+        def run(self, job, batches, news):
+            (job.folder / DATA / "ipr" / "c.0.0.0.67c2.partial").touch()
+            super().run(job, batches, news)
+
+    compute_grid(SPEC, tmp_path, executor=Losing())
+    assert content(tmp_path / DATA) == content(whole / DATA)
+
+
 def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(whole, tmp_path, monkeypatch):
     left = [5 * 18 + 7]  # in the middle of a batch
     real = grid_store.zarr.storage.LocalStore.set
