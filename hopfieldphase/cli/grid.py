@@ -73,5 +73,6 @@ def _kept(path: Path, tasks: int) -> Iterator[None]:
         if found is None:  # nothing yet, or whole
             raise
         raise Interrupted(
-            f"interrupted; {found['done']} of {tasks} sweeps are kept in {path}: the same command computes the rest"
+            f"interrupted; {found['done']} of {tasks} sweeps are kept in {path}: "
+            "the same command computes the rest"
         ) from None

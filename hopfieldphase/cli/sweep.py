@@ -222,22 +222,22 @@ def _compute(spec: "SweepSpec | KappaSpec", path: Path, console: Console, plot: 
     on_first_compilation(lambda: console.say("compiling kernels, once per version"))
     from hopfieldphase.runs.sweep_results import (
         compute_result,
-        kept_realizations,
+        kept_units,
         progress_units,
         warm_up,
     )
 
     warm_up(spec)
+    unit, total = progress_units(spec)
     try:
-        with console.progress(*progress_units(spec)) as progress:
+        with console.progress(unit, total) as progress:
             return compute_result(spec, path, draw=_draw if plot else None, progress=progress)
     except KeyboardInterrupt:
-        kept = kept_realizations(spec, path)
+        kept = kept_units(spec, path)
         if not kept:
             raise
         raise Interrupted(
-            f"interrupted; {kept} of {spec.realizations} realizations are kept in {path}: "
-            "the same command computes the rest"
+            f"interrupted; {kept} of {total} {unit} are kept in {path}: the same command computes the rest"
         ) from None
 
 

@@ -12,10 +12,10 @@ from hopfieldphase.core.domain import tsallis_index
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels.elementary import exp, log
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.screening import BLOCK, LANES, largest, top_score
 from hopfieldphase.kernels.threads import run_chunks
 
 _LEAST_WEIGHTS = 16384  # a chunk of fewer is done before another thread has woken up
-_STRETCH = 64  # weights that are passed over together when all are zero
 _SMALLEST_NORMAL = 2.2250738585072014e-308
 _LARGEST = 1.7976931348623157e308
 
@@ -56,9 +56,29 @@ def jacobian_action(
     The score-space Jacobian of Appendix E of "On the Statistical Mechanics of Attention" (arXiv:2610.17347);
     arrays of other namespaces go to `hopfieldphase.core.entmax.jacobian_action`, whose values are the same.
     """
-    alpha = tsallis_index(alpha)
+    return _action(p, v, tsallis_index(alpha), False, out, threads)
+
+
+def entmax_jacobian_action(
+    p: Array, v: Array, alpha: float, *, out: Array | None = None, threads: int | None = None
+) -> Array:
+    """Product with the Jacobian by the scores of `maps.entmax`: α times `jacobian_action`.
+
+    Parameters, result and errors are those of `jacobian_action`.
+
+    Notes
+    -----
+    Peters, Niculae and Martins, "Sparse Sequence-to-Sequence Models" (2019).
+    """
+    return _action(p, v, tsallis_index(alpha), True, out, threads)
+
+
+def _action(
+    p: Array, v: Array, alpha: float, by_scores: bool, out: Array | None, threads: int | None
+) -> Array:
+    """`entmax_jacobian_action` if `by_scores`, else `jacobian_action`."""
     if not all(isinstance(a, np.ndarray) or not array_api_compat.is_array_api_obj(a) for a in (p, v)):
-        return core.jacobian_action(p, v, alpha)
+        return (alpha if by_scores and not math.isinf(alpha) else 1.0) * core.jacobian_action(p, v, alpha)
     p, v = _same_shape(p, v)
     if out is None:
         out = np.empty(p.shape, p.dtype)
@@ -75,10 +95,11 @@ def jacobian_action(
     if math.isinf(alpha):
         out[...] = 0
         return out
+    share = 1.0 if by_scores else 1.0 / alpha
     rows, vectors, filled = (a.reshape(-1, p.shape[-1]) for a in (p, v, out))
 
     def checked(start: int, stop: int) -> None:
-        if _rows(rows, vectors, alpha, filled, start, stop) >= 0:
+        if _rows(rows, vectors, alpha, share, filled, start, stop) >= 0:
             core.jacobian_action(rows, vectors, alpha)  # says what is wrong
 
     run_chunks(checked, len(rows), threads, least=-(-_LEAST_WEIGHTS // rows.shape[1]))
@@ -99,25 +120,81 @@ def _same_shape(p: Array, v: Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 @jit
-def _rows(p, v, alpha, out, start, stop):
-    """Fill `out[start:stop]`; the first row that holds no weights, or −1."""
-    if p.shape[1] <= _STRETCH and alpha <= 2.0:
-        return _short_rows(p, v, alpha, out, start, stop)
-    occupied = np.empty(p.shape[1] // _STRETCH + 1, np.int64)
+def _rows(p, v, alpha, share, out, start, stop):
+    """Fill `out[start:stop]` with products by w = share p^(2−α); the first row without weights, or −1."""
+    n = p.shape[1]
+    if n < BLOCK and alpha <= 2.0:
+        return _short_rows(p, v, alpha, share, out, start, stop)
+    maxima = np.empty(n, p.dtype)
+    support = np.empty(n, np.int64)
+    weights, vectors, products = np.empty(n), np.empty(n), np.empty(n)
     for i in range(start, stop):
-        count, peak = _occupied_stretches(p[i], occupied)
-        if peak < 0:
+        top = top_score(p[i], maxima)
+        if not (_below_zero(p[i]) == 0.0 and top > 0.0):
             return i
-        if alpha > 2.0:
-            _steep_row(p[i], v[i], alpha, out[i])
-        else:
-            _flat_row(p[i], v[i], alpha, peak, occupied[:count], out[i])
+        count = _list_support(p[i], maxima[n - n // BLOCK * LANES :], support)
+        if count < 0:
+            _act(p[i], v[i], alpha, share, out[i])
+            continue
+        for k in range(count):
+            weights[k] = p[i, support[k]]
+            vectors[k] = v[i, support[k]]
+        _act(weights[:count], vectors[:count], alpha, share, products[:count])
+        out[i] = 0.0
+        for k in range(count):
+            out[i, support[k]] = products[k]
     return -1
 
 
+@jit
+def _act(p, v, alpha, share, out):
+    if alpha > 2.0:
+        _steep_row(p, v, alpha, share, out)
+    else:
+        _flat_row(p, v, alpha, share, out)
+
+
 @jit(reorder=True)
-def _short_rows(p, v, alpha, out, start, stop):
-    """`_rows` for rows of one stretch and α ≤ 2, where calls and slices would outlast the arithmetic."""
+def _below_zero(p):
+    """Zero if all entries are finite and none is negative."""
+    total = 0.0
+    for i in range(p.size):
+        total += float(abs(p[i]) - p[i])
+    return total
+
+
+@jit
+def _list_support(p, maxima, support):
+    """List the indices of all positive weights, given the largest of every lane (`screening.top_score`).
+
+    Returns
+    -------
+    int
+        How many there are; −1, and no list, where they are not few.
+    """
+    # Stores that are all made, and kept by moving on, as in `screening.gather`.
+    lanes = support[p.size - maxima.size :]
+    n_hits = 0
+    for lane in range(maxima.size):
+        lanes[n_hits] = lane
+        n_hits += maxima[lane] > 0.0
+    if 2 * n_hits > maxima.size:
+        return -1
+    count = 0
+    for hit in range(n_hits):
+        start = lanes[hit] // LANES * BLOCK + lanes[hit] % LANES
+        for i in range(start, start + BLOCK, LANES):
+            support[count] = i
+            count += p[i] > 0.0
+    for i in range(maxima.size // LANES * BLOCK, p.size):
+        support[count] = i
+        count += p[i] > 0.0
+    return count
+
+
+@jit(reorder=True)
+def _short_rows(p, v, alpha, share, out, start, stop):
+    """`_rows` for less than a block and α ≤ 2, where calls and slices would outlast the arithmetic."""
     n = p.shape[1]
     for i in range(start, stop):
         wrong = 0
@@ -138,8 +215,7 @@ def _short_rows(p, v, alpha, out, start, stop):
             total += float(out[i, j])
             moment += float(out[i, j]) * (float(v[i, j]) - reference)
         mean = moment / total
-        share = 1.0 / alpha
-        own = float(out[i, peak]) * -mean / alpha
+        own = share * float(out[i, peak]) * -mean
         mean += reference
         for j in range(n):
             out[i, j] = share * float(out[i, j]) * (float(v[i, j]) - mean)
@@ -148,64 +224,21 @@ def _short_rows(p, v, alpha, out, start, stop):
 
 
 @jit
-def _occupied_stretches(p, occupied):
-    """List where stretches with any weight start; return how many, and the index of the largest weight.
-
-    The index is −1 where the row holds no weights.
-    """
-    count = 0
-    largest = 0.0
-    home = 0
-    for start in range(0, p.size, _STRETCH):
-        top = _largest_weight(p[start : start + _STRETCH])
-        if not top >= 0.0:
-            return 0, -1
-        if top > 0.0:
-            occupied[count] = start
-            count += 1
-            if top > largest:
-                largest = top
-                home = start
-    if not 0.0 < largest < np.inf:
-        return 0, -1
-    for i in range(home, p.size):
-        if p[i] == largest:
-            return count, i
-    return 0, -1
-
-
-@jit(reorder=True)
-def _largest_weight(p):
-    """The largest entry; NaN where one is negative or NaN."""
-    wrong = 0
-    top = p[0]
-    for i in range(p.size):
-        wrong += 0 if p[i] >= 0.0 else 1
-        top = p[i] if p[i] > top else top
-    return float(top) if wrong == 0 else np.nan
-
-
-@jit
-def _flat_row(p, v, alpha, peak, occupied, out):
+def _flat_row(p, v, alpha, share, out):
     """Any α ≤ 2, where w does not fall with p; `out` holds w between the passes.
 
     Differences are taken against the largest weight: where it has nearly all, its v − mean would lose digits.
     """
-    out[:] = 0.0
+    top = largest(p)
+    peak = 0
+    while p[peak] != top:
+        peak += 1
+    _fill_curvature(p, alpha, out)
     reference = float(v[peak])
-    total = 0.0
-    moment = 0.0
-    for start in occupied:
-        stop = min(start + _STRETCH, p.size)
-        _fill_curvature(p[start:stop], alpha, out[start:stop])
-        part, part_moment = _moments(out[start:stop], v[start:stop], reference)
-        total += part
-        moment += part_moment
+    total, moment = _moments(out, v, reference)
     mean = moment / total
-    own = float(out[peak]) * -mean / alpha
-    for start in occupied:
-        stop = min(start + _STRETCH, p.size)
-        _respond(out[start:stop], v[start:stop], reference + mean, 1.0 / alpha)
+    own = share * float(out[peak]) * -mean
+    _respond(out, v, reference + mean, share)
     out[peak] = own
 
 
@@ -245,7 +278,7 @@ def _fill_curvature(p, alpha, w):
 
 
 @jit
-def _steep_row(p, v, alpha, out):
+def _steep_row(p, v, alpha, share, out):
     """Any α > 2, where w diverges as p → 0: the largest w is that of the least weight."""
     power = 2.0 - alpha
     least = -1
@@ -258,15 +291,15 @@ def _steep_row(p, v, alpha, out):
     moment = 0.0
     for i in range(p.size):
         if p[i] > 0.0:
-            share = (float(p[i]) / smallest) ** power
-            total += share
-            moment += share * (float(v[i]) - reference)
+            part = (float(p[i]) / smallest) ** power
+            total += part
+            moment += part * (float(v[i]) - reference)
     mean = moment / total
     rest = 0.0
     for i in range(p.size):
         entry = 0.0
         if p[i] > 0.0 and i != least:
-            w = min(float(p[i]) ** power / alpha, _LARGEST)
+            w = min(share * float(p[i]) ** power, _LARGEST)
             entry = w * (float(v[i]) - reference - mean)
             rest += entry
         out[i] = entry

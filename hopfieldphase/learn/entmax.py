@@ -10,7 +10,7 @@ from hopfieldphase.core import entmax as core
 from hopfieldphase.core.domain import tsallis_index
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels import maps
-from hopfieldphase.kernels.jacobian import jacobian_action
+from hopfieldphase.kernels.jacobian import entmax_jacobian_action
 
 
 def entmax(scores: Tensor, alpha: float, dim: int = -1, mask: Tensor | None = None) -> Tensor:
@@ -88,6 +88,12 @@ class _Entmax(torch.autograd.Function):
         if p.device.type != "cpu" or torch.is_grad_enabled():
             return alpha * core.jacobian_action(p, gradient, alpha), None
         result = torch.empty_like(p)
-        threads = torch.get_num_threads()
-        jacobian_action(p.numpy(), gradient.contiguous().numpy(), alpha, out=result.numpy(), threads=threads)
-        return result.mul_(alpha), None
+        # Nothing of PyTorch's is called that would wake its own threads: they spin on for a while.
+        entmax_jacobian_action(
+            p.numpy(),
+            gradient.contiguous().numpy(),
+            alpha,
+            out=result.numpy(),
+            threads=torch.get_num_threads(),
+        )
+        return result, None

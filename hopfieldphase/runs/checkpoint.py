@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopfieldphase import __version__
+from hopfieldphase.continuation.load import Tell
 from hopfieldphase.data.files import replacing
-from hopfieldphase.runs.parallel import Progress, run_tasks
+from hopfieldphase.runs.parallel import Progress, run_parts
 
 Part = NDArray[Any]
 
@@ -37,6 +38,7 @@ class Checkpoint:
         self._key = f"{fingerprint} hopfieldphase {__version__} numpy {np.__version__}"
         self._every, self._written = every, time.monotonic()
         self._parts = self._read()
+        self._saved = len(self._parts)
 
     @property
     def parts(self) -> dict[int, Part]:
@@ -51,12 +53,12 @@ class Checkpoint:
 
     def save(self) -> None:
         """Write what is finished; a process that is killed meanwhile leaves the file as it was."""
-        if not self._parts:
+        if len(self._parts) == self._saved:
             return
         arrays: dict[str, Any] = {str(number): part for number, part in self._parts.items()}
         with replacing(self._file) as partial, partial.open("wb") as stream:
             np.savez(stream, **{_KEY: np.array(self._key)}, **arrays)
-        self._written = time.monotonic()
+        self._written, self._saved = time.monotonic(), len(self._parts)
 
     def remove(self) -> None:
         """Remove the file: the result is whole."""
@@ -73,7 +75,7 @@ class Checkpoint:
 
 
 def run_kept(
-    task: Callable[[int], Part],
+    task: Callable[[int, Tell], Part],
     count: int,
     threads: int | None,
     progress: Progress | None,
@@ -84,9 +86,9 @@ def run_kept(
     Parameters
     ----------
     task : callable
-        Gets its number; its result depends on that alone.
+        As for `runs.parallel.run_parts`; its result depends on its number alone.
     count, threads, progress
-        As for `runs.parallel.run_tasks`; parts that were kept count as done.
+        As for `runs.parallel.run_parts`; parts that were kept count as done.
     checkpoint : Checkpoint, optional
 
     Returns
@@ -98,17 +100,17 @@ def run_kept(
     missing = [i for i in range(count) if i not in kept]
     fresh: dict[int, Part] = {}
 
-    def one(place: int) -> None:
-        fresh[missing[place]] = task(missing[place])
+    def one(place: int, tell: Tell) -> None:
+        fresh[missing[place]] = task(missing[place], tell)
 
-    def news(done: int, _: int) -> None:
+    def news(done: float, _: int) -> None:
         if checkpoint is not None:
             checkpoint.add(dict(fresh))
         if progress is not None:
             progress(len(kept) + done, count)
 
     try:
-        run_tasks(one, len(missing), threads, news)
+        run_parts(one, len(missing), threads, news)
     finally:
         if checkpoint is not None:
             checkpoint.add(dict(fresh))

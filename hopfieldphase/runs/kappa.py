@@ -27,10 +27,12 @@ from hopfieldphase.core.patterns import PatternSequence, sequence
 from hopfieldphase.data.events import kappa_tree
 from hopfieldphase.kernels.threads import thread_count
 from hopfieldphase.model import HopfieldModel
+from hopfieldphase.runs.checkpoint import Checkpoint, run_kept
 from hopfieldphase.runs.device import sweep_kappa_on_device
 from hopfieldphase.runs.kappa_spec import DEFAULT_KAPPAS, KappaSpec
-from hopfieldphase.runs.parallel import Progress, run_parts
+from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.ranges import format_grid, parse_grid
+from hopfieldphase.runs.sweep_parts import Part, trails_from_part, trails_to_part
 from hopfieldphase.solvers.options import solver_options
 
 _OPTIONS = ("start_up", "start_down", "solver", "tol", "polish", "keep_states")
@@ -151,7 +153,7 @@ def sweep_kappa_tree(
     study = {"alpha": alpha, "beta": beta}
     if isinstance(sequences, KappaSpec):
         _refuse_options({"kappas": kappas, "device": device} | study | given)
-        return _sweep_spec(sequences, threads, progress)
+        return kappa_spec_tree(sequences, threads, progress)
     rows = [sequences] if isinstance(sequences, PatternSequence) else list(sequences)
     source = _common_source(rows)
     grid = parse_grid(kappas, "kappas")
@@ -188,7 +190,13 @@ def spec_kappa_sweep(spec: KappaSpec, realization: int, threads: int | None = No
     return kappa_sweep(model, spec.kappas, spec.beta, **given, threads=threads)
 
 
-def _sweep_spec(spec: KappaSpec, threads: int | None, progress: Progress | None) -> xr.DataTree:
+def kappa_spec_tree(
+    spec: KappaSpec,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> xr.DataTree:
+    """`sweep_kappa_tree` of a spec; directions that a checkpoint has are not swept again."""
     options = spec.model_dump(exclude_none=True, exclude={"patterns"})
     source = spec.patterns.model_dump(exclude_none=True)
     arguments = {name: value for name, value in source.items() if name != "generator"}
@@ -197,7 +205,9 @@ def _sweep_spec(spec: KappaSpec, threads: int | None, progress: Progress | None)
         for k in range(spec.realizations or 1)
     ]
     given = {name: options.get(name) for name in _OPTIONS}
-    sweeps = _sweep_rows(rows, spec.kappas, spec.beta, spec.alpha, given, spec.device, threads, progress)
+    sweeps = _sweep_rows(
+        rows, spec.kappas, spec.beta, spec.alpha, given, spec.device, threads, progress, checkpoint
+    )
     return kappa_tree(sweeps, options | source | given | _shape(spec.kappas, rows[0].d))
 
 
@@ -225,8 +235,9 @@ def _sweep_rows(
     device: str,
     threads: int | None,
     progress: Progress | None,
+    checkpoint: Checkpoint | None = None,
 ) -> list[KappaSweep]:
-    """Sweep every realization, up and down, each direction a task of its own."""
+    """Sweep every realization, up and down, each direction a task of its own; a checkpoint keeps them."""
     axis, counts = pattern_counts(grid, rows[0].d)
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
     if device != "cpu":
@@ -240,31 +251,39 @@ def _sweep_rows(
     options = solver_options(given["solver"], given["tol"], None, given["polish"], np.float64)
     # A sweep that begins where the other one ends is part of its task.
     ways = [(DOWN, UP) if follows[UP] else (UP, DOWN)] if any(follows) else [(UP,), (DOWN,)]
-    stored = [_Stored(row, int(counts[-1]), alpha, users=len(ways)) for row in rows]
-    trails: list[dict[int, Trail]] = [{} for _ in rows]
+    kept = {} if checkpoint is None else checkpoint.parts
+    tasks = [(k, part) for k in range(len(rows)) for part in ways]
+    users = [sum(k == task[0] for i, task in enumerate(tasks) if i not in kept) for k in range(len(rows))]
+    stored = [_Stored(row, int(counts[-1]), alpha, n) for row, n in zip(rows, users, strict=True)]
 
-    def task(number: int, tell: Tell) -> None:
-        realization, part = divmod(number, len(ways))
+    def task(number: int, tell: Tell) -> Part:
+        realization, part = tasks[number]
+        trails: dict[int, Trail] = {}
         with stored[realization] as model:
-            found: list[Trail] = []
-            for done, way in enumerate(ways[part]):
-                start = found[0].last if follows[way] else starts[way]
+            for done, way in enumerate(part):
+                start = trails[part[0]].last if follows[way] else starts[way]
 
                 def share(inside: float, done: int = done) -> None:
-                    tell((done + inside) / len(ways[part]))
+                    tell((done + inside) / len(part))
 
-                trail = follow_load(model, counts, beta, way, start, options, given["keep_states"], share)
-                found.append(trail)
-                trails[realization][way] = found[-1]
+                trails[way] = follow_load(
+                    model, counts, beta, way, start, options, given["keep_states"], share
+                )
+        return trails_to_part(trails, stored[realization].facts)
 
     total = 2 * len(rows)
     tell = None if progress is None else lambda done, count: progress(done * total / count, total)
     # Every sweep holds arrays as large as its patterns.
     at_once = max(2 * most_patterns(rows[0].d) // int(counts[-1]), 1)
-    run_parts(task, len(rows) * len(ways), min(thread_count(threads), at_once), tell)
+    parts = run_kept(task, len(tasks), min(thread_count(threads), at_once), tell, checkpoint)
+    found: list[dict[int, Trail]] = [{} for _ in rows]
+    facts: list[dict[str, Any]] = [{} for _ in rows]
+    for (realization, _), part in zip(tasks, parts, strict=True):
+        trails, facts[realization] = trails_from_part(part)
+        found[realization] |= trails
     return [
-        join(axis, counts, (trail[UP], trail[DOWN]), starts, row.facts)
-        for trail, row in zip(trails, stored, strict=True)
+        join(axis, counts, (trails[UP], trails[DOWN]), starts, told)
+        for trails, told in zip(found, facts, strict=True)
     ]
 
 

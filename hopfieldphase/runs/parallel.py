@@ -6,6 +6,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import TypeVar
 
+from hopfieldphase.continuation.load import Tell
 from hopfieldphase.kernels.threads import run_chunks
 
 Progress = Callable[..., object]
@@ -44,7 +45,7 @@ def run_tasks(
 
 
 def run_parts(
-    task: Callable[[int, Callable[[float], object]], Result],
+    task: Callable[[int, Tell], Result],
     count: int,
     threads: int | None,
     progress: Progress | None,

@@ -6,10 +6,11 @@ from typing import Any
 
 import xarray as xr
 
+from hopfieldphase.continuation.starts import continues
 from hopfieldphase.data import store
 from hopfieldphase.data.sweep_report import sweep_report
 from hopfieldphase.runs.checkpoint import Checkpoint
-from hopfieldphase.runs.kappa import sweep_kappa_tree, warm_up_kappa
+from hopfieldphase.runs.kappa import kappa_spec_tree, warm_up_kappa
 from hopfieldphase.runs.kappa_spec import KappaSpec
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.results import Draw, write_result
@@ -32,9 +33,10 @@ def progress_units(spec: SweepSpec | KappaSpec) -> tuple[str, int]:
     return ("sweeps", 2 * realizations) if isinstance(spec, KappaSpec) else ("realizations", realizations)
 
 
-def kept_realizations(spec: SweepSpec | KappaSpec, path: Path) -> int:
-    """How many realizations an interrupted run has left in its folder."""
-    return 0 if isinstance(spec, KappaSpec) else len(Checkpoint(path, spec.fingerprint).parts)
+def kept_units(spec: SweepSpec | KappaSpec, path: Path) -> int:
+    """How much of `progress_units` an interrupted run has left in its folder."""
+    both = isinstance(spec, KappaSpec) and any(continues((spec.start_up, spec.start_down)))
+    return len(Checkpoint(path, spec.fingerprint).parts) * (2 if both else 1)
 
 
 def compute_result(
@@ -46,7 +48,8 @@ def compute_result(
 ) -> dict[str, Any]:
     """Compute a sweep and write its result folder.
 
-    Realizations of a sweep in β that an interrupted run has finished are read from the folder.
+    Realizations (of a sweep in κ, directions of them) that an interrupted run has finished are read from the
+    folder.
 
     Parameters
     ----------
@@ -70,17 +73,15 @@ def compute_result(
         If the file system refuses; nothing of the result is left then.
     """
     start = time.perf_counter()
-    checkpoint = None
+    checkpoint = Checkpoint(path, spec.fingerprint)
     if isinstance(spec, KappaSpec):
-        data: store.Labelled = sweep_kappa_tree(spec, progress=progress)
+        data: store.Labelled = kappa_spec_tree(spec, progress=progress, checkpoint=checkpoint)
     else:
-        checkpoint = Checkpoint(path, spec.fingerprint)
         data = sweep_spec(spec, progress=progress, checkpoint=checkpoint)
     seconds = time.perf_counter() - start
     on_root = None if draw is None else lambda labelled, file: draw(_root(labelled), file)
     summary = write_result(spec, path, sweep_report(data), seconds, data, on_root)
-    if checkpoint is not None:
-        checkpoint.remove()
+    checkpoint.remove()
     return summary
 
 

@@ -249,7 +249,7 @@ def sweep_spec(
         sweeps = sweep_on_device(make, count, spec.betas or (), given, spec.device, progress)
     else:
         parts = run_kept(
-            lambda i: to_part(spec_sweep(spec, make(i), threads)), count, threads, progress, checkpoint
+            lambda i, _: to_part(spec_sweep(spec, make(i), threads)), count, threads, progress, checkpoint
         )
         sweeps = [from_part(part) for part in parts]
     if not shape:  # every realization was kept

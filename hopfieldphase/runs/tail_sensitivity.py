@@ -47,7 +47,7 @@ def tail_sensitivity(
         seam, index, size = grid[i]
         return TailPoint(size, seam, index, spec.reference).draws(spec.draws, spec.seed)
 
-    parts = run_kept(point, len(grid), None, progress, checkpoint)
+    parts = run_kept(lambda i, _: point(i), len(grid), None, progress, checkpoint)
     table = np.reshape(parts, (len(spec.seams), len(spec.indices), len(spec.sizes), -1, spec.draws))
     return tail_sensitivity_tree(table.transpose(3, 2, 0, 1, 4), spec.model_dump())
 

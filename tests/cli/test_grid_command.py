@@ -161,23 +161,31 @@ def test_a_combination_that_is_no_sweep_is_named(run):
     )
 
 
-def test_a_plain_sweep_that_is_ended_keeps_its_realizations(run, monkeypatch):
-    words = ("sweep", "beta", "--M", "10", "--d", "8", "--betas", "20:60:20", "--out", "s", "--no-plot")
-    real = sweep_results.sweep_spec
+PLAIN = {
+    "beta": ("sweep_spec", ("--M", "10", "--d", "8", "--betas", "20:60:20"), "10 realizations"),
+    "kappa": ("kappa_spec_tree", ("--d", "12", "--kappas", "0.2:0.4:0.1", "--realizations", "3"), "6 sweeps"),
+}
+
+
+@pytest.mark.parametrize("parameter", PLAIN)
+def test_a_plain_sweep_that_is_ended_keeps_what_is_finished(run, monkeypatch, parameter):
+    name, options, units = PLAIN[parameter]
+    words = ("sweep", parameter, *options, "--out", "s", "--no-plot")
+    real = getattr(sweep_results, name)
 
     def cut_short(spec, *, progress, checkpoint):
         def interrupting(done, total):
-            if done == 3:
+            if done >= 3:
                 signal.raise_signal(signal.SIGTERM)
 
         return real(spec, progress=interrupting, checkpoint=checkpoint)
 
     with monkeypatch.context() as patched:
-        patched.setattr(sweep_results, "sweep_spec", cut_short)
+        patched.setattr(sweep_results, name, cut_short)
         cut = run(*words)
     assert cut.code == 130
     assert re.fullmatch(
-        r"interrupted; \d+ of 10 realizations are kept in s: the same command computes the rest",
+        rf"interrupted; \d+ of {units} are kept in s: the same command computes the rest",
         cut.error_lines[-1],
     )
     assert run(*words).code == 0
