@@ -7,6 +7,7 @@ from typing import Any
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
+from hopfieldphase.cli.study import tell_compilation
 
 SIZES = ((1024, 64), (256, 1024), (256, 4096))
 ALPHAS = (1.0, 1.3, 1.5, 2.0, math.inf)
@@ -25,9 +26,8 @@ def bench(
     """Time the attention maps and one realization of the default sweep, warm."""
     console = Console(quiet=quiet, color=not no_color)
     console.say("timing weights and sweeps, best of several runs, compilation left out")
-    from hopfieldphase.kernels.compilation import on_first_compilation
 
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+    tell_compilation(console)
     steps = len(SIZES) * len(ALPHAS) + len(SWEEP_ALPHAS)
     with console.progress("timings", steps) as progress:
         found = _measure(lambda done: progress(done, steps))

@@ -1,5 +1,6 @@
 """`hopfieldphase branches …`: every branch of minima, where it ends, and which one wins."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,16 +8,12 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.failures import NOT_CONVERGED
-from hopfieldphase.cli.study import run_study
+from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from hopfieldphase.runs.branch_spec import BranchSpec
 
 BRANCHES = "Branches"
-SHOWN_FAILURES = 5
 
 app = typer.Typer(
     help="Find the minima at one parameter value and follow each through a range.",
@@ -136,54 +133,28 @@ def run_spec(
     chosen: bool = False,
 ) -> None:
     """Follow the branches, or show the finished result; leave with exit code 3 if one was not followed."""
-    from hopfieldphase.kernels.threads import thread_count
+    from hopfieldphase.data.branch_summary import branches_lines
 
-    thread_count()  # a wrong environment is reported before anything starts
     if not spec.is_resolved:
         from hopfieldphase.runs.branches import resolve
 
         spec = resolve(spec)
 
-    def lines(summary: dict[str, Any]) -> list[str]:
-        from hopfieldphase.data.branch_summary import branches_lines
-
-        return branches_lines(summary)
-
-    def announce() -> None:
-        console.say(_headline(spec))
-        if chosen:
-            console.say(f"no --at given: {spec.reference_origin}")
-
-    summary = run_study(
-        spec,
-        out,
-        console,
-        announce=announce,
-        compute=lambda path: _compute(spec, path, console, plot),
-        lines=lines,
-        name_failures=_name_failures,
-        force=force,
-        plot=plot,
-        as_json=as_json,
-    )
-    if summary["unconverged"]:
-        raise typer.Exit(NOT_CONVERGED)
+    headline = _headline(spec)
+    if chosen:
+        headline += f"\nno --at given: {spec.reference_origin}"
+    run_study(
+        spec, out, console, headline=headline, compute=lambda path: _compute(spec, path, plot),
+        lines=branches_lines, name_failures=_name_failures, force=force, plot=plot, as_json=as_json,
+    )  # fmt: skip
 
 
-def _compute(spec: "BranchSpec", path: Path, console: Console, plot: bool) -> dict[str, Any]:
-    from hopfieldphase.kernels.compilation import on_first_compilation
-
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+def _compute(spec: "BranchSpec", path: Path, plot: bool) -> dict[str, Any]:
     from hopfieldphase.runs.branches import compute_branches
 
-    return compute_branches(spec, path, draw=_draw if plot else None)
-
-
-def _draw(tree: "xr.DataTree", file: Path) -> None:
-    from hopfieldphase.plotting.branches import plot_branches
-    from hopfieldphase.plotting.style import figure_of, save
-
-    save(figure_of(plot_branches(tree)), file)
+    return compute_branches(
+        spec, path, draw=partial(draw, "plotting.branches:plot_branches") if plot else None
+    )
 
 
 def _headline(spec: "BranchSpec") -> str:

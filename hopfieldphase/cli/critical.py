@@ -9,6 +9,7 @@ import typer
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
 from hopfieldphase.cli.failures import NOT_CONVERGED
+from hopfieldphase.cli.study import tell_compilation
 
 if TYPE_CHECKING:
     from hopfieldphase.runs.critical_spec import CriticalSpec
@@ -113,11 +114,10 @@ def critical(
 
 def _result(spec: "CriticalSpec", out: Path | None, console: Console, force: bool) -> dict[str, Any]:
     """Find the points, or show those of a finished result."""
-    from hopfieldphase.kernels.compilation import on_first_compilation
     from hopfieldphase.kernels.threads import thread_count
 
     thread_count()  # a wrong environment is reported before anything starts
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+    tell_compilation(console)
     from hopfieldphase.runs.critical import find_critical, write_critical
     from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
     from hopfieldphase.runs.sources import with_digest

@@ -1,5 +1,6 @@
 """`hopfieldphase phase-diagram`: maps and lines over β and a second parameter."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,16 +8,12 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.failures import NOT_CONVERGED
-from hopfieldphase.cli.study import run_study
+from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study, tell_compilation
 from hopfieldphase.core.errors import InputError
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from hopfieldphase.runs.diagram_spec import DiagramSpec
 
-SHOWN_FAILURES = 5
 AXES, QUERIES = "Axes", "Queries"
 
 
@@ -110,42 +107,22 @@ def run_spec(
     spec: "DiagramSpec", out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
 ) -> None:
     """Compute a diagram, or show the finished one; leave with exit code 3 if some cell or line failed."""
-    from hopfieldphase.kernels.compilation import on_first_compilation
-    from hopfieldphase.kernels.threads import thread_count
-
-    thread_count()  # a wrong environment is reported before anything starts
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+    tell_compilation(console)
     from hopfieldphase.data.diagram import diagram_lines
     from hopfieldphase.runs.diagram import compute_diagram, resolve_diagram
 
     spec = resolve_diagram(spec)
 
     def compute(path: Path) -> dict[str, Any]:
-        draw = _draw if plot else None
+        drawn = partial(draw, "plotting.diagram:plot_diagram") if plot else None
         with console.progress("rows and lines", len(spec.y_values)) as progress:
-            return compute_diagram(spec, path, draw=draw, progress=progress)
+            return compute_diagram(spec, path, draw=drawn, progress=progress)
 
-    summary = run_study(
-        spec,
-        out,
-        console,
-        announce=lambda: console.say(_headline(spec)),
-        compute=compute,
-        lines=diagram_lines,
-        name_failures=_name_failures,
-        force=force,
-        plot=plot,
+    run_study(
+        spec, out, console, headline=_headline(spec), compute=compute, lines=diagram_lines,
+        name_failures=_name_failures, failures=("failed_cells", "line_failures"), force=force, plot=plot,
         as_json=as_json,
-    )
-    if summary["failed_cells"] or summary["line_failures"]:
-        raise typer.Exit(NOT_CONVERGED)
-
-
-def _draw(tree: "xr.DataTree", file: Path) -> None:
-    from hopfieldphase.plotting.diagram import plot_diagram
-    from hopfieldphase.plotting.style import figure_of, save
-
-    save(figure_of(plot_diagram(tree)), file)
+    )  # fmt: skip
 
 
 def _headline(spec: "DiagramSpec") -> str:

@@ -8,8 +8,8 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.studies import draw
 from hopfieldphase.cli.studies import run as run_spec
+from hopfieldphase.cli.study import draw
 from hopfieldphase.core.errors import InputError
 
 ALL = "all"
@@ -45,6 +45,7 @@ def figures(
     package; --force computes them again. Written are PNG and SVG files.
     """
     from hopfieldphase.data import store
+    from hopfieldphase.plotting.style import figure_of, save
     from hopfieldphase.runs.folder import FIGURE
     from hopfieldphase.runs.library import shipped_results, study_files
     from hopfieldphase.runs.studies import STUDIES, load, read_spec
@@ -56,10 +57,10 @@ def figures(
     for name in wanted:
         target = out / f"{name}.png"
         if name in SCHEMATICS:
-            draw(lambda _, plot=SCHEMATICS[name]: load(plot)(), None, target)
+            save(figure_of(load(SCHEMATICS[name])()), target)
         elif name in shipped:
             data = store.open(shipped[name])
-            draw(load(STUDIES[data.attrs["study"]].plot), data, target)
+            draw(STUDIES[data.attrs["study"]].plot, data, target)
         else:
             spec = read_spec(files[name], reduced=reduced)
             run_spec(spec, None, Console(quiet=True), force=force, plot=True, as_json=False)

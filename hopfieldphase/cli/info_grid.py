@@ -50,25 +50,19 @@ def finished_grid(folder: Path) -> dict[str, Any] | None:
     summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     if summary.get("study") != "grid":
         return None
-    import xarray as xr
+    from hopfieldphase.data import attributes, grid_store
 
-    from hopfieldphase.data import attributes
-
-    try:
-        with xr.open_zarr(folder / DATA, chunks=None, decode_times=False) as data:
-            attrs = attributes.decode(data.attrs)
-            dims = {str(name): size for name, size in data.sizes.items()}
-            variables = {
-                str(name): {
-                    "dims": list(map(str, variable.dims)),
-                    "dtype": str(variable.dtype),
-                    "long_name": variable.attrs.get("long_name", ""),
-                }
-                for name, variable in data.data_vars.items()
+    with grid_store.reading(folder / DATA) as data:
+        attrs = attributes.decode(data.attrs)
+        dims = {str(name): size for name, size in data.sizes.items()}
+        variables = {
+            str(name): {
+                "dims": list(map(str, variable.dims)),
+                "dtype": str(variable.dtype),
+                "long_name": variable.attrs.get("long_name", ""),
             }
-    # Damaged metadata surfaces as almost any exception of the readers.
-    except Exception as error:
-        raise InputError(f"cannot read {folder / DATA}: damaged ({' '.join(str(error).split())})") from error
+            for name, variable in data.data_vars.items()
+        }
     shown = {"title", "kind", "schema_version", "package_version", "git_revision"}
     return {
         "kind": attrs.get("title", "dataset"),

@@ -1,19 +1,17 @@
 """`hopfieldphase branches kappa`: branches of minima while patterns join and leave."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hopfieldphase.cli import options
-from hopfieldphase.cli.branches import BRANCHES, SHOWN_FAILURES
+from hopfieldphase.cli.branches import BRANCHES
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.failures import NOT_CONVERGED
-from hopfieldphase.cli.study import run_study
+from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
 
 
@@ -110,50 +108,23 @@ def run_spec(
     chosen: bool = False,
 ) -> None:
     """Follow the branches, or show the finished result; leave with exit code 3 if a state is no minimum."""
-    from hopfieldphase.kernels.threads import thread_count
+    from hopfieldphase.data.load_branch_summary import load_branches_lines
 
-    thread_count()  # a wrong environment is reported before anything starts
-
-    def lines(summary: dict[str, Any]) -> list[str]:
-        from hopfieldphase.data.load_branch_summary import load_branches_lines
-
-        return load_branches_lines(summary)
-
-    def announce() -> None:
-        console.say(_headline(spec))
-        if chosen:
-            console.say(f"no --at given: kappa {spec.at:.12g}")
-
-    summary = run_study(
-        spec,
-        out,
-        console,
-        announce=announce,
-        compute=lambda path: _compute(spec, path, console, plot),
-        lines=lines,
-        name_failures=_name_failures,
-        force=force,
-        plot=plot,
-        as_json=as_json,
-    )
-    if summary["unconverged"]:
-        raise typer.Exit(NOT_CONVERGED)
+    headline = _headline(spec)
+    if chosen:
+        headline += f"\nno --at given: kappa {spec.at:.12g}"
+    run_study(
+        spec, out, console, headline=headline, compute=lambda path: _compute(spec, path, plot),
+        lines=load_branches_lines, name_failures=_name_failures, force=force, plot=plot, as_json=as_json,
+    )  # fmt: skip
 
 
-def _compute(spec: "LoadBranchSpec", path: Path, console: Console, plot: bool) -> dict[str, Any]:
-    from hopfieldphase.kernels.compilation import on_first_compilation
-
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+def _compute(spec: "LoadBranchSpec", path: Path, plot: bool) -> dict[str, Any]:
     from hopfieldphase.runs.load_branches import compute_load_branches
 
-    return compute_load_branches(spec, path, draw=_draw if plot else None)
-
-
-def _draw(tree: "xr.DataTree", file: Path) -> None:
-    from hopfieldphase.plotting.load_branches import plot_load_branches
-    from hopfieldphase.plotting.style import figure_of, save
-
-    save(figure_of(plot_load_branches(tree)), file)
+    return compute_load_branches(
+        spec, path, draw=partial(draw, "plotting.load_branches:plot_load_branches") if plot else None
+    )
 
 
 def _headline(spec: "LoadBranchSpec") -> str:

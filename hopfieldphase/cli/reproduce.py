@@ -9,6 +9,7 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
+from hopfieldphase.cli.study import tell_compilation
 
 if TYPE_CHECKING:
     from hopfieldphase.runs.reproduction.report import Result
@@ -40,9 +41,8 @@ def reproduce(
     """
     console = Console(quiet=quiet, color=not no_color)
     console.say("measuring the claims of the paper")
-    from hopfieldphase.kernels.compilation import on_first_compilation
 
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+    tell_compilation(console)
     from hopfieldphase.runs.reproduction.report import (
         claims,
         counted,

@@ -3,13 +3,17 @@
 import shlex
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+import typer
+
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.failures import Interrupted
+from hopfieldphase.cli.failures import NOT_CONVERGED, Interrupted
+
+SHOWN_FAILURES = 5
 
 
 class Study(Protocol):
@@ -31,21 +35,25 @@ def run_study(
     out: Path | None,
     console: Console,
     *,
-    announce: Callable[[], object],
+    headline: str,
     compute: Callable[[Path], dict[str, Any]],
     lines: Callable[[dict[str, Any]], list[str]],
-    name_failures: Callable[[dict[str, Any], Console], None],
     force: bool,
     plot: bool,
     as_json: bool,
-) -> dict[str, Any]:
-    """Show the finished result of a spec, or claim its folder and compute it; return the summary.
+    name_failures: Callable[[dict[str, Any], Console], None] | None = None,
+    failures: Sequence[str] = ("unconverged",),
+) -> None:
+    """Show the finished result of a spec, or claim its folder and compute it.
 
-    `announce` speaks before the computation, `compute` writes the folder and returns the summary, `lines`
-    puts it in words, and `name_failures` says what did not converge.
+    `headline` is told before the computation, `compute` writes the folder and returns the summary, `lines`
+    puts it in words, and `name_failures` says what is wrong. With anything in the entries `failures` of the
+    summary the command leaves with exit code 3.
     """
+    from hopfieldphase.kernels.threads import thread_count
     from hopfieldphase.runs.folder import check_free, claim_folder, read_summary
 
+    thread_count()  # a wrong environment is reported before anything starts
     path = out or spec.default_folder
 
     def finished() -> dict[str, Any] | None:
@@ -60,17 +68,43 @@ def run_study(
             with claim_folder(path):
                 if not force:
                     check_free(path, spec.fingerprint)
-                announce()
+                console.say(headline)
+                tell_compilation(console)
                 summary = compute(path)
         if as_json:
             console.data(summary)
         else:
             console.report("\n".join(lines(summary)))
-        name_failures(summary, console)
+        (name_failures or _name_failures)(summary, console)
         if plot:
             console.say(f"figure: {path}/figure.png")
         console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
-    return summary
+    if any(summary[name] for name in failures):
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def tell_compilation(console: Console) -> None:
+    """Say so when kernels are compiled, which takes its time."""
+    from hopfieldphase.kernels.compilation import on_first_compilation
+
+    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+
+
+def draw(plot: str, data: Any, file: Path) -> None:
+    """Draw a figure with ``"module:function"`` below `hopfieldphase`, and save it."""
+    from hopfieldphase.plotting.style import figure_of, save
+    from hopfieldphase.runs.studies import load
+
+    save(figure_of(load(plot)(data)), file)
+
+
+def _name_failures(summary: dict[str, Any], console: Console) -> None:
+    """Warn of what did not converge: the first few of it."""
+    failed = summary["unconverged"]
+    for text in failed[:SHOWN_FAILURES]:
+        console.warn(f"warning: {text}")
+    if len(failed) > SHOWN_FAILURES:
+        console.warn(f"and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`hopfieldphase sweep …`: minima followed up and down in a control parameter."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,16 +8,13 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.failures import NOT_CONVERGED, Interrupted
-from hopfieldphase.cli.study import run_study
+from hopfieldphase.cli.failures import Interrupted
+from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from hopfieldphase.runs.kappa_spec import KappaSpec
     from hopfieldphase.runs.specs import SweepSpec
 
-SHOWN_FAILURES = 5
 
 app = typer.Typer(
     help="Follow minima up and down in a control parameter.", cls=options.Group, rich_markup_mode=None
@@ -182,10 +180,9 @@ def run_spec(
     as_json: bool,
 ) -> None:
     """Compute a sweep, or show the finished one; leave with exit code 3 if some point did not converge."""
-    from hopfieldphase.kernels.threads import thread_count
+    from hopfieldphase.data.summary import summary_lines
     from hopfieldphase.runs.specs import SweepSpec
 
-    thread_count()  # a wrong environment is reported before anything starts
     if spec.device != "cpu":
         from hopfieldphase.kernels.device import backend_of
 
@@ -195,43 +192,22 @@ def run_spec(
 
         spec = resolve(spec)
 
-    def lines(summary: dict[str, Any]) -> list[str]:
-        from hopfieldphase.data.summary import summary_lines
-
-        return summary_lines(summary)
-
-    summary = run_study(
-        spec,
-        out,
-        console,
-        announce=lambda: console.say(_headline(spec)),
-        compute=lambda path: _compute(spec, path, console, plot),
-        lines=lines,
-        name_failures=_name_failures,
-        force=force,
-        plot=plot,
-        as_json=as_json,
-    )
-    if summary["unconverged"]:
-        raise typer.Exit(NOT_CONVERGED)
+    run_study(
+        spec, out, console, headline=_headline(spec),
+        compute=lambda path: _compute(spec, path, console, plot), lines=summary_lines,
+        name_failures=_name_failures, force=force, plot=plot, as_json=as_json,
+    )  # fmt: skip
 
 
 def _compute(spec: "SweepSpec | KappaSpec", path: Path, console: Console, plot: bool) -> dict[str, Any]:
-    from hopfieldphase.kernels.compilation import on_first_compilation
-
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
-    from hopfieldphase.runs.sweep_results import (
-        compute_result,
-        kept_units,
-        progress_units,
-        warm_up,
-    )
+    from hopfieldphase.runs.sweep_results import compute_result, kept_units, progress_units, warm_up
 
     warm_up(spec)
     unit, total = progress_units(spec)
     try:
         with console.progress(unit, total) as progress:
-            return compute_result(spec, path, draw=_draw if plot else None, progress=progress)
+            drawn = partial(draw, "plotting.sweep:plot_sweep") if plot else None
+            return compute_result(spec, path, draw=drawn, progress=progress)
     except KeyboardInterrupt:
         kept = kept_units(spec, path)
         if not kept:
@@ -239,13 +215,6 @@ def _compute(spec: "SweepSpec | KappaSpec", path: Path, console: Console, plot: 
         raise Interrupted(
             f"interrupted; {kept} of {total} {unit} are kept in {path}: the same command computes the rest"
         ) from None
-
-
-def _draw(dataset: "xr.Dataset", file: Path) -> None:
-    from hopfieldphase.plotting.style import figure_of, save
-    from hopfieldphase.plotting.sweep import plot_sweep
-
-    save(figure_of(plot_sweep(dataset)), file)
 
 
 def _headline(spec: "SweepSpec | KappaSpec") -> str:

@@ -8,6 +8,7 @@ import typer
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
 from hopfieldphase.cli.failures import CHECK_FAILED
+from hopfieldphase.cli.study import tell_compilation
 
 if TYPE_CHECKING:
     from hopfieldphase.phases.validation.record import CheckResult
@@ -31,9 +32,8 @@ def validate(
     """
     console = Console(quiet=quiet, color=not no_color)
     console.say("checking closed forms against independent numerics")
-    from hopfieldphase.kernels.compilation import on_first_compilation
 
-    on_first_compilation(lambda: console.say("compiling kernels, once per version"))
+    tell_compilation(console)
     from hopfieldphase import __version__
     from hopfieldphase.phases.validate import checks
     from hopfieldphase.phases.validate import validate as run

@@ -6,7 +6,8 @@ processes write one file, so that none waits for another.
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import xarray as xr
 import zarr
 from zarr.codecs import ZstdCodec
 
+from hopfieldphase.core.errors import InputError
 from hopfieldphase.data import attributes, store
 from hopfieldphase.data.files import replacing
 from hopfieldphase.data.grid import Column
+from hopfieldphase.data.limits import check_links, check_zarr, reason
 
 Place = tuple[int, ...]
 
@@ -61,6 +64,25 @@ def create(path: Path, frame: xr.Dataset, columns: Mapping[str, Column], shape: 
                 attributes=attributes.encode(column.attrs),
             )
         zarr.consolidate_metadata(partial, zarr_format=3)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[xr.Dataset]:
+    """Open a store, finished or not, without reading its variables: regions not yet there are fill values.
+
+    Raises
+    ------
+    InputError
+        If it holds links, claims more than the memory, or is damaged.
+    """
+    try:
+        check_links(path)
+        check_zarr(zarr.open_group(path, mode="r", zarr_format=3, use_consolidated=False), path, whole=False)
+        with xr.open_zarr(path, chunks=None, decode_times=False) as data:
+            yield data
+    # What is damaged, or being written, surfaces as almost any exception of the readers.
+    except Exception as error:
+        raise InputError(f"cannot read {path}: {reason(error)}") from error
 
 
 class Regions:

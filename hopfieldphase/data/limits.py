@@ -81,16 +81,24 @@ def check_links(folder: Path) -> None:
         raise InputError(f"it holds the link {_relative(name, folder)}: {_ADVICE}")
 
 
-def check_zarr(group: Any, folder: Path) -> None:
+def check_zarr(group: Any, folder: Path, *, whole: bool = True) -> None:
     """Check every array of a Zarr group, or one array, in a folder without links.
+
+    Parameters
+    ----------
+    group : zarr.Group or zarr.Array
+    folder : Path
+        Where it lies.
+    whole : bool, default True
+        Whether every chunk must be there; Zarr would read a missing one as a constant.
 
     Raises
     ------
     InputError
-        If a chunk of an array is missing, which Zarr would read as a constant, or larger than the memory.
+        If a chunk of an array is missing, or a chunk or a coordinate is larger than the memory.
     """
     zarr = import_module("zarr")
-    files = sum(len(names) for _, _, names in os.walk(folder))
+    files = sum(len(names) for _, _, names in os.walk(folder)) if whole else 0
     members = group.members(max_depth=None) if isinstance(group, zarr.Group) else [(folder.name, group)]
     for name, array in members:
         if not isinstance(array, zarr.Array):
@@ -98,9 +106,11 @@ def check_zarr(group: Any, folder: Path) -> None:
         stored = array.shards or array.chunks
         count = math.prod(-(-length // size) for length, size in zip(array.shape, stored, strict=True))
         # The first comparison is cheap; it keeps a false shape from being counted through.
-        if count > files or array.nchunks_initialized != array.nchunks:
+        if whole and (count > files or array.nchunks_initialized != array.nchunks):
             raise InputError(f"the variable {name} lacks some of its chunks: the store is incomplete")
         check_memory(math.prod(stored) * array.dtype.itemsize, f"a chunk of {name}")
+        if array.ndim <= 1:  # coordinates are read as soon as the store is opened
+            check_memory(array.nbytes, f"the coordinate {name}")
 
 
 def check_hdf5(path: Path) -> None:

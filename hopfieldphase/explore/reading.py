@@ -6,9 +6,10 @@ from pathlib import Path
 import xarray as xr
 
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.data import attributes, store
+from hopfieldphase.data import attributes, grid_store, store
 from hopfieldphase.data.branch_schema import holds_branches
 from hopfieldphase.data.diagram import holds_diagram
+from hopfieldphase.data.limits import check_memory
 from hopfieldphase.data.load_branch_schema import holds_load_branches
 from hopfieldphase.data.measurement import holds_measurement
 from hopfieldphase.data.structure import holds_structure, structure_parts
@@ -50,12 +51,9 @@ def read(path: Path) -> tuple[store.Labelled, Path | None, tuple[str, ...]]:
 
 def _unfinished(path: Path) -> xr.Dataset:
     """A store that is still being written, as plain xarray shows it: NaN where nothing is yet."""
-    try:
-        with xr.open_zarr(path, chunks=None, decode_times=False) as data:
-            return data.load().assign_attrs(attributes.decode(data.attrs))
-    # A store that is being written surfaces as almost any exception of the readers.
-    except Exception as error:
-        raise InputError(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from error
+    with grid_store.reading(path) as data:
+        check_memory(data.nbytes)
+        return data.load().assign_attrs(attributes.decode(data.attrs))
 
 
 def view_of(data: store.Labelled, spec_file: Path | None = None, notes: tuple[str, ...] = ()) -> View:

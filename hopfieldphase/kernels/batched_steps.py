@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hopfieldphase.core.arrays import Array, Namespace
 from hopfieldphase.kernels.batched_weights import weights
-from hopfieldphase.kernels.steps import EPSILON, LONGEST_NEWTON_STEP
+from hopfieldphase.kernels.steps import LONGEST_NEWTON_STEP, relative_rounding
 
 # Above this response differences of patterns drown; the others then matter to one part in it.
 _LARGEST_RESPONSE = 1e16
@@ -48,7 +48,7 @@ class States(NamedTuple):
 
     def rounding(self) -> Array:
         """By how much Γ may be wrong."""
-        return 4.0 * EPSILON * self.size
+        return relative_rounding(self.z.shape[-1]) * self.size
 
 
 def evaluate(batch: Batch, x: Array) -> States:

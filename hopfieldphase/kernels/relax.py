@@ -20,6 +20,7 @@ from hopfieldphase.kernels.steps import (
     evaluate_trial,
     fixed_point_step,
     relative_distance,
+    relative_rounding,
     retrieval_step,
 )
 from hopfieldphase.kernels.vectors import assign
@@ -140,7 +141,7 @@ def converge(problem, beta, method, tolerance, max_steps, work):
             return NO_PROGRESS, gamma, theta, size, residual, step
         if step == max_steps:
             break
-        rounding = 4.0 * EPSILON * size
+        rounding = relative_rounding(work.z.size) * size
         if method == GRADIENT_DESCENT:
             found = descent_step(problem, beta, gamma, rounding, work)
         elif method == FIXED_POINT:
@@ -186,7 +187,7 @@ def relax(problem, beta, x0, method, tolerance, max_steps, polish, work):
                 problem, beta, int(NEWTON), tolerance, max_steps - steps, work
             )
             steps += n
-        rounding = 4.0 * EPSILON * size
+        rounding = relative_rounding(work.z.size) * size
         if status == BAD_INPUT:
             return status, gamma, theta, residual, np.nan, np.nan, steps
         if status == NO_PROGRESS and residual <= floor:

@@ -148,9 +148,9 @@ class LineProblem:
             return nothing, np.full((len(U), len(U)), np.nan), nothing
         with np.errstate(all="ignore"):
             residual, jacobian, slope = self._system(U, y)
-        if not max(float(np.abs(residual).max()), float(np.abs(jacobian).max())) < _HUGE:
-            residual = np.full_like(residual, np.nan)
-        return self._left @ residual, self._left @ jacobian, self._left @ slope
+            if not max(float(np.abs(residual).max()), float(np.abs(jacobian).max())) < _HUGE:
+                residual = np.full_like(residual, np.nan)
+            return self._left @ residual, self._left @ jacobian, self._left @ slope
 
     def monitors(self, U: Vector, y: float) -> Vector:
         """Values of the conditions, raised above the rounding of zero."""

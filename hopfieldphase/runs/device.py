@@ -15,6 +15,11 @@ from hopfieldphase.runs.parallel import Progress
 Swept = TypeVar("Swept")
 
 
+def device_facts(device: str) -> dict[str, str]:
+    """What provenance says of a device: the name of the card; nothing of the processor."""
+    return {} if device == "cpu" else {"device": backend_of(device).name}
+
+
 def sweep_on_device(
     make: Callable[[int], RetrievalModel],
     count: int,

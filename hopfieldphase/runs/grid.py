@@ -14,6 +14,7 @@ from hopfieldphase.core.errors import HopfieldPhaseError, InputError
 from hopfieldphase.data import grid_store, store
 from hopfieldphase.data.files import OutputError
 from hopfieldphase.data.grid import LOOP, Column, grid_summary
+from hopfieldphase.data.limits import check_links
 from hopfieldphase.data.provenance import provenance
 from hopfieldphase.runs.executors import Executor, Serial
 from hopfieldphase.runs.folder import DATA, FIGURE, MARKER, SPEC, SUMMARY, read_summary, writing
@@ -162,10 +163,23 @@ def _kept(
     if begun is None or begun.get("fingerprint") != spec.fingerprint or not (path / DATA).exists():
         return None
     ledger.check_versions()
+    _check_own(path / DATA)
     layout = Layout(layout.shape, tuple(begun["batch"]))
     marks = _verified(ledger, path, layout, table)
     grid_store.clear(path / DATA, table, {layout.place(batch) for batch in marks})
     return marks
+
+
+def _check_own(data: Path) -> None:
+    """Raise `OutputError` where a store to go on with leads elsewhere: that is not this run's to write to."""
+    try:
+        if data.is_symlink():
+            raise InputError("it is a link itself")
+        check_links(data)
+    except InputError as error:
+        raise OutputError(
+            f"cannot go on in {data}: {error}; move the store into the folder, or start anew with --force"
+        ) from error
 
 
 def _verified(ledger: Ledger, path: Path, layout: Layout, table: Mapping[str, Column]) -> dict[int, Mark]:

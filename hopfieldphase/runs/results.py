@@ -1,7 +1,7 @@
 """The result folder of a study: data, spec, summary, provenance and figure, written whole or not at all."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -34,6 +34,7 @@ def write_result(
     seconds: float,
     data: Data | None = None,
     draw: Draw[Data] | None = None,
+    facts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write the result folder of a study, replacing an earlier result in it.
 
@@ -51,6 +52,8 @@ def write_result(
         Becomes `data.zarr`.
     draw : callable, optional
         Writes `figure.png`.
+    facts : mapping, optional
+        Further entries of `provenance.json`.
 
     Returns
     -------
@@ -62,7 +65,7 @@ def write_result(
     OutputError
         If the file system refuses; nothing of the result is left then.
     """
-    marker = provenance(seconds) | {"fingerprint": spec.fingerprint}
+    marker = provenance(seconds) | dict(facts or {}) | {"fingerprint": spec.fingerprint}
     with writing(path, marker) as staging:
         if data is not None:
             store.write(data, staging / DATA)

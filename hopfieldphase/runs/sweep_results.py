@@ -10,6 +10,7 @@ from hopfieldphase.continuation.starts import continues
 from hopfieldphase.data import store
 from hopfieldphase.data.sweep_report import sweep_report
 from hopfieldphase.runs.checkpoint import Checkpoint
+from hopfieldphase.runs.device import device_facts
 from hopfieldphase.runs.kappa import kappa_spec_tree, warm_up_kappa
 from hopfieldphase.runs.kappa_spec import KappaSpec
 from hopfieldphase.runs.parallel import Progress
@@ -80,7 +81,8 @@ def compute_result(
         data = sweep_spec(spec, progress=progress, checkpoint=checkpoint)
     seconds = time.perf_counter() - start
     on_root = None if draw is None else lambda labelled, file: draw(_root(labelled), file)
-    summary = write_result(spec, path, sweep_report(data), seconds, data, on_root)
+    facts = device_facts(spec.device)
+    summary = write_result(spec, path, sweep_report(data), seconds, data, on_root, facts)
     checkpoint.remove()
     return summary
 

@@ -21,7 +21,13 @@ from hopfieldphase.kernels.relax import (
     NEWTON,
     STALLED_STEPS,
 )
-from hopfieldphase.kernels.steps import EPSILON, FIRST_STEP_SIZE, LONGEST_NEWTON_STEP, relative_distance
+from hopfieldphase.kernels.steps import (
+    EPSILON,
+    FIRST_STEP_SIZE,
+    LONGEST_NEWTON_STEP,
+    relative_distance,
+    relative_rounding,
+)
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers import screening
 from hopfieldphase.solvers.options import SolverOptions
@@ -147,7 +153,7 @@ def _converge(
             return Status.NO_PROGRESS, point, step
         if step == max_steps:
             break
-        rounding = 4 * EPSILON * point.size
+        rounding = relative_rounding(land.model.M) * point.size
         if method == NEWTON:
             point = land.curved(point)
             found = _newton(land, point, rounding) or _prolonged(land, point, rounding)
@@ -209,7 +215,7 @@ def _descent(land: Landscape, point: Point, rounding: float) -> Point:
 
 def _escape(land: Landscape, point: Point, soft: np.ndarray) -> Point | None:
     """Leave a saddle along its soft direction; the lower side wins, + on a tie."""
-    rounding = 4 * EPSILON * point.size
+    rounding = relative_rounding(land.model.M) * point.size
     soft = soft * np.sign(soft[np.argmax(np.abs(soft) > (1 - 1e-9) * np.abs(soft).max())])
     unit = max(float(np.linalg.norm(point.x)), land.model.state_scale)
     best, left = point.energy - 2 * rounding, None

@@ -287,3 +287,12 @@ def test_the_largest_load_is_what_memory_holds():
     assert counts[0] == pytest.approx(most, rel=1e-9)
     with pytest.raises(InputError, match=f"holds {most}"):
         pattern_counts([np.log(most) / d * (1 + 1e-9)], d)
+
+
+@pytest.mark.slow
+def test_a_million_patterns_end_at_minima():
+    """Sums over so many patterns round Γ by more than the differences that a Newton step is judged by."""
+    model = HopfieldModel(clustered(1_000_000, 64), alpha=1.0)
+    swept = kappa_sweep(model, loads(np.array([995_000, 1_000_000]), 64), 180.0).sweep
+    assert (swept.status == Status.CONVERGED).all()
+    assert swept.residual.max() < 1e-10

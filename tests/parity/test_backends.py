@@ -1,5 +1,6 @@
 """Sweeps on every array library against the compiled ones, by value: minima, observables, jumps, events."""
 
+import json
 import math
 from typing import Any
 
@@ -21,7 +22,9 @@ from hopfieldphase.kernels.batched_steps import Batch, evaluate
 from hopfieldphase.kernels.batched_weights import weights
 from hopfieldphase.kernels.relax import FIXED_POINT, GRADIENT_DESCENT, NEWTON
 from hopfieldphase.runs import device as runs_device
+from hopfieldphase.runs.folder import MARKER, claim_folder
 from hopfieldphase.runs.specs import SweepSpec
+from hopfieldphase.runs.sweep_results import compute_result
 
 torch = pytest.importorskip("torch")
 
@@ -343,6 +346,15 @@ def test_loads_on_a_device_are_those_of_the_processor(torch_as_gpu):
     assert found.attrs["device"] == "cuda"
     for name in ("M", "jump_M", *COUNTS, *VALUES):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-11, atol=1e-11)
+
+
+def test_provenance_names_the_card(torch_as_gpu, tmp_path):
+    for name in ("cpu", "cuda"):
+        spec = SweepSpec(alpha=2, betas="12,24", realizations=1, device=name, patterns={"M": 8, "d": 6})
+        with claim_folder(tmp_path / name):
+            compute_result(spec, tmp_path / name)
+    records = [json.loads((tmp_path / name / MARKER).read_text()) for name in ("cpu", "cuda")]
+    assert [record.get("device") for record in records] == [None, device.torch_on("cpu").name]
 
 
 def test_other_attention_maps_stay_on_the_processor(torch_as_gpu):

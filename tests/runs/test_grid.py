@@ -66,6 +66,10 @@ def content(path):
     return files | {"zarr.json": json.dumps(metadata)}
 
 
+def content_names(path):
+    return sorted(str(file.relative_to(path)) for file in path.rglob("*"))
+
+
 def stopped_run(path, after, spec=SPEC):
     with pytest.raises(Stopped):
         compute_grid(spec, path, executor=Stopping(after))
@@ -163,6 +167,29 @@ def test_what_a_lost_worker_has_half_written_is_cleared_away(whole, tmp_path):
 
     compute_grid(SPEC, tmp_path, executor=Losing())
     assert content(tmp_path / DATA) == content(whole / DATA)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_nothing_is_written_through_a_link(tmp_path, inside):
+    stopped_run(tmp_path, 3)
+    moved = tmp_path / DATA / "ipr" if inside else tmp_path / DATA
+    elsewhere = tmp_path / "elsewhere"
+    moved.rename(elsewhere)
+    moved.symlink_to(elsewhere)
+    before = content_names(elsewhere)
+    with pytest.raises(OutputError, match=r"cannot go on in .* link"):
+        compute_grid(SPEC, tmp_path)
+    assert content_names(elsewhere) == before
+
+
+def test_a_store_that_claims_too_much_is_refused_before_it_is_read(tmp_path):
+    stopped_run(tmp_path, 3)
+    file = tmp_path / DATA / "beta" / "zarr.json"
+    metadata = json.loads(file.read_text())
+    metadata["shape"] = [10**14]
+    file.write_text(json.dumps(metadata))
+    with pytest.raises(InputError, match="coordinate beta declares"), grid_store.reading(tmp_path / DATA):
+        pass
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(whole, tmp_path, monkeypatch):
