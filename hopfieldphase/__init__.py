@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from hopfieldphase.kernels.maps import conjugate, entmax, weights
     from hopfieldphase.model import AttentionModel, HopfieldModel
     from hopfieldphase.phases.barriers import Barrier, barrier
-    from hopfieldphase.phases.coexistence import coexistence, equilibrium
+    from hopfieldphase.phases.coexistence import coexistence
+    from hopfieldphase.phases.equilibrium import equilibrium
     from hopfieldphase.phases.load_coexistence import coexistence_kappa
     from hopfieldphase.phases.map_coexistence import map_coexistence
     from hopfieldphase.phases.spinodals import spinodals
@@ -138,7 +139,7 @@ _HOMES = {
     "continue_map": "hopfieldphase.continuation.map_curve",
     "energy_distance": "hopfieldphase.kernels.distances",
     "entmax": "hopfieldphase.kernels.maps",
-    "equilibrium": "hopfieldphase.phases.coexistence",
+    "equilibrium": "hopfieldphase.phases.equilibrium",
     "escape_times": "hopfieldphase.dynamics.escape",
     "explorer": "hopfieldphase.explore.page",
     "find_fixed_point": "hopfieldphase.solvers.fixed_points",

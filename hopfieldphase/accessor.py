@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hopfieldphase.continuation.branch import SpecialPoint
     from hopfieldphase.data.branches import LabelledBranchSet
-    from hopfieldphase.phases.coexistence import Equilibrium
+    from hopfieldphase.phases.equilibrium import Equilibrium
     from hopfieldphase.phases.spinodals import Spinodal
 
 
@@ -79,8 +79,8 @@ class BranchAccessor:
         return all_coexistence(self.branches())
 
     def equilibrium(self) -> "tuple[Equilibrium, ...]":
-        """The Maxwell line: see `hopfieldphase.phases.coexistence.equilibrium`."""
-        from hopfieldphase.phases.coexistence import equilibrium  # noqa: PLC0415
+        """The Maxwell line: see `hopfieldphase.phases.equilibrium.equilibrium`."""
+        from hopfieldphase.phases.equilibrium import equilibrium  # noqa: PLC0415
 
         return equilibrium(self.branches())
 

@@ -74,7 +74,7 @@ def figures(
 
 def _chosen(names: list[str], known: tuple[str, ...]) -> list[str]:
     """The figures that the arguments name; `InputError` for one that is unknown."""
-    from hopfieldphase.runs.specs import nearest
+    from hopfieldphase.runs.spec_base import nearest
 
     if ALL in names:
         return list(known)

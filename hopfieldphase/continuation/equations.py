@@ -254,7 +254,9 @@ class Equations:
             jacobian = jacobian * self.state_scale
         slope = np.asarray(slope, dtype=np.float64) * self.parameter_scale
         linear = Linearization(residual, jacobian, slope, self.symmetric)
-        return linear if math.isfinite(linear.size + float(residual @ residual)) else None
+        with np.errstate(over="ignore"):  # far off the curve
+            finite = math.isfinite(linear.size + float(residual @ residual))
+        return linear if finite else None
 
     def jacobian(self, y: Vector) -> Matrix:
         """X F_x at a point."""

@@ -15,7 +15,8 @@ from hopfieldphase.continuation.discovery import SAME_STATE
 from hopfieldphase.data import branch_schema as schema
 from hopfieldphase.data.branch_arcs import ArcPoint, equations_of, points_of
 from hopfieldphase.data.branch_schema import NOTHING, PHASES
-from hopfieldphase.phases.coexistence import Equilibrium, all_coexistence, equilibrium
+from hopfieldphase.phases.coexistence import all_coexistence
+from hopfieldphase.phases.equilibrium import Equilibrium, equilibrium
 from hopfieldphase.phases.stretches import Stretch, stable_stretches
 
 EQUAL = 1e-10

@@ -18,7 +18,7 @@ from hopfieldphase.explore.states import MOST_STATES, Weights, load_weights
 from hopfieldphase.explore.sweeps import EQUAL, STATUSES, facts, mark_table
 from hopfieldphase.explore.view import STRONGEST, Array, Axis, Kind, Link, Phase, Table, View, strongest
 from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
-from hopfieldphase.runs.specs import TomlSpec
+from hopfieldphase.runs.spec_base import TomlSpec
 
 QUANTITIES: tuple[str, ...] = ("overlap_max", "free_energy", "excess", "ipr", "support_size", "hessian_min")
 

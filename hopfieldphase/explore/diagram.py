@@ -17,7 +17,7 @@ from hopfieldphase.explore.view import Array, Axis, Cells, Kind, Table, View
 from hopfieldphase.phases.line_problems import LineKind
 from hopfieldphase.runs.diagram import diagram_models
 from hopfieldphase.runs.diagram_spec import DiagramSpec
-from hopfieldphase.runs.specs import TomlSpec
+from hopfieldphase.runs.spec_base import TomlSpec
 
 _CLOSED = "closed form"
 _KINDS = {LineKind.COEXISTENCE: Kind.COEXISTENCE, LineKind.STORAGE: Kind.ONSET}

@@ -18,7 +18,8 @@ from hopfieldphase.runs.grid_spec import GridSpec
 from hopfieldphase.runs.kappa import sweep_kappa_tree
 from hopfieldphase.runs.kappa_spec import KappaSpec
 from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
-from hopfieldphase.runs.specs import PatternSpec, StudySpec, SweepSpec, TomlSpec
+from hopfieldphase.runs.spec_base import TomlSpec
+from hopfieldphase.runs.specs import PatternSpec, StudySpec, SweepSpec
 from hopfieldphase.runs.studies import STUDIES, load, read_spec
 from hopfieldphase.runs.sweeps import Model, spec_model, sweep_beta
 

@@ -13,7 +13,7 @@ from hopfieldphase.explore.labels import label
 from hopfieldphase.explore.states import sweep_weights
 from hopfieldphase.explore.view import Array, Axis, Cells, Kind, Link, Phase, Table, View, equal_energies
 from hopfieldphase.phases.hysteresis import sweeps_differ
-from hopfieldphase.runs.specs import TomlSpec
+from hopfieldphase.runs.spec_base import TomlSpec
 
 QUANTITIES = (
     "overlap_max", "free_energy", "ipr", "support_size", "threshold_count", "hessian_min", "spectral_radius",

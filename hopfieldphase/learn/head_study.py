@@ -26,7 +26,7 @@ from hopfieldphase.runs.heads_spec import (
 )
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.results import Draw, write_result
-from hopfieldphase.runs.specs import ALL
+from hopfieldphase.runs.spec_base import ALL
 
 FILES = "heads"
 """The folder of the pattern files, inside that of the result."""

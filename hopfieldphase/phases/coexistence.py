@@ -1,4 +1,4 @@
-"""Equal free energies: where two branches coexist, and which branch is the equilibrium one."""
+"""Equal free energies: where two branches coexist."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -30,8 +30,6 @@ _EQUAL = 1e-12
 _MAX_DEPTH = 30
 # Relative length below which an interval of equal energies is a point.
 _NO_LENGTH = 1e-7
-# Relative distance beyond a transition at which the energies are compared.
-_BESIDE = 1e-9
 
 
 def coexistence(a: Branch, b: Branch) -> tuple[SpecialPoint, ...]:
@@ -63,7 +61,7 @@ def coexistence(a: Branch, b: Branch) -> tuple[SpecialPoint, ...]:
     (arXiv:2610.17347); for two keys the coexistence at b = 2/(1 − ε) is its Proposition 4.1.
     """
     for branch in (a, b):
-        _check_parameter(branch)
+        check_parameter(branch)
     lower, upper = max(a.lower, b.lower), min(a.upper, b.upper)
     if lower > upper * (1 + RESOLUTION):
         raise InputError(
@@ -73,7 +71,7 @@ def coexistence(a: Branch, b: Branch) -> tuple[SpecialPoint, ...]:
     if lower >= upper * (1 - RESOLUTION):
         return _meeting(a, b, min(max(lower, a.lower), a.upper), min(max(lower, b.lower), b.upper))
     pairs = product(stable_stretches(a), stable_stretches(b))
-    points = [point for first, second in pairs for point in _crossings(first, second, a.model.alpha)]
+    points = [point for first, second in pairs for point in crossings(first, second, a.model.alpha)]
     return tuple(sorted(points, key=lambda point: point.parameter))
 
 
@@ -98,7 +96,7 @@ def all_coexistence(branches: Sequence[Branch]) -> tuple[tuple[int, int, Special
     found: list[tuple[int, int, SpecialPoint]] = []
     for i, a in enumerate(branches):
         for first, second in combinations(stable_stretches(a), 2):
-            found += [(i, i, point) for point in _crossings(first, second, a.model.alpha)]
+            found += [(i, i, point) for point in crossings(first, second, a.model.alpha)]
         for j in range(i + 1, len(branches)):
             b = branches[j]
             if max(a.lower, b.lower) <= min(a.upper, b.upper) * (1 + RESOLUTION):
@@ -106,7 +104,7 @@ def all_coexistence(branches: Sequence[Branch]) -> tuple[tuple[int, int, Special
     return tuple(found)
 
 
-def _crossings(first: Stretch, second: Stretch, alpha: float) -> list[SpecialPoint]:
+def crossings(first: Stretch, second: Stretch, alpha: float) -> list[SpecialPoint]:
     """Every crossing of the free energies of two stretches, ascending in β."""
     if all(isinstance(piece, ExactPiece) for piece in (*first.pieces, *second.pieces)):
         pairs: list[tuple[Piece, Piece] | tuple[Stretch, Stretch]] = list(_common(first, second))
@@ -315,107 +313,8 @@ def _sag(left: _Node, right: _Node, i: int) -> float:
     return width * before * after / (before + after) if before + after > 0 else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Equilibrium:
-    """An interval of β on which one branch has the lowest free energy of all branches given.
-
-    Attributes
-    ----------
-    lower, upper : float
-        The interval.
-    branch : int
-        Position of the branch in the sequence given.
-    transition : SpecialPoint or None
-        What ends the interval at `upper`: a crossing, the end of this branch, or the lower end of the one
-        that takes over; None at the end of the range.
-    """
-
-    lower: float
-    upper: float
-    branch: int
-    transition: SpecialPoint | None
-
-
-def equilibrium(branches: Sequence[Branch]) -> tuple[Equilibrium, ...]:
-    """Lowest free energy over the branches found: the Maxwell line, from transition to transition.
-
-    Parameters
-    ----------
-    branches : sequence of Branch
-        Followed in β, with the same patterns. Only minima count; of branches with equal energies the first.
-
-    Returns
-    -------
-    tuple of Equilibrium
-        Ascending in β; β where no branch has a minimum is left out. Where two stable arms of one branch have
-        the same energy, both intervals name that branch.
-
-    Raises
-    ------
-    InputError
-        If there is no branch, or one is not followed in β.
-    """
-    if not branches:
-        raise InputError("there is no branch to choose from: give at least one Branch")
-    for branch in branches:
-        _check_parameter(branch)
-    arms = [(i, stretch) for i, branch in enumerate(branches) for stretch in stable_stretches(branch)]
-    if not arms:
-        return ()
-    stretches = [stretch for _, stretch in arms]
-    alpha = branches[0].model.alpha
-    beta, last = min(arm.lower for arm in stretches), max(arm.upper for arm in stretches)
-    segments: list[Equilibrium] = []
-    opened, point = beta, None
-    winner = _lowest(stretches, beta)
-    while beta < last:
-        if winner is None:
-            beta = min(arm.lower for arm in stretches if arm.lower > beta)
-            opened, winner = beta, _lowest(stretches, beta)
-            continue
-        beta, point = _next_transition(stretches, winner, beta, alpha)
-        following = _lowest(stretches, beta) if beta < last else None
-        if following != winner:
-            segments.append(Equilibrium(opened, beta, arms[winner][0], point))
-            opened, winner = beta, following
-    return tuple(segments)
-
-
-def _lowest(stretches: Sequence[Stretch], beta: float) -> int | None:
-    """Position of the stretch of lowest Γ just above β."""
-    just_above = beta * (1 + _BESIDE) if beta > 0 else min(1.0, *(arm.upper for arm in stretches)) * 1e-6
-    energies = {
-        i: arm.at(just_above).free_energy
-        for i, arm in enumerate(stretches)
-        if arm.lower <= just_above <= arm.upper
-    }
-    if not energies:
-        return None
-    lowest = min(energies.values())
-    return next(i for i, energy in energies.items() if energy <= lowest + RESOLUTION * abs(lowest))
-
-
-def _next_transition(
-    stretches: Sequence[Stretch], winner: int, beta: float, alpha: float
-) -> tuple[float, SpecialPoint | None]:
-    """The next β above which another stretch may be lower, and the special point that makes it so."""
-    current = stretches[winner]
-    goes_on = current.upper_event.kind in (PointKind.RANGE, PointKind.UNBOUNDED, PointKind.LIMIT)
-    best: tuple[float, SpecialPoint | None] = (current.upper, None if goes_on else current.upper_event)
-    for arm in stretches:
-        if arm is current or arm.upper <= beta or arm.lower >= best[0]:
-            continue
-        start = arm.lower
-        if start > beta * (1 + _BESIDE) and arm.at(start).free_energy < current.at(start).free_energy:
-            best = (start, arm.lower_event)
-            continue
-        for crossing in _crossings(current, arm, alpha):
-            if beta * (1 + _BESIDE) < crossing.parameter < best[0] and not crossing.degenerate:
-                best = (crossing.parameter, crossing)
-    return best
-
-
-def _check_parameter(branch: Branch) -> None:
+def check_parameter(branch: Branch) -> None:
+    """Raise `InputError` for anything but a branch that was followed in β."""
     if not isinstance(branch, Branch):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(
             f"a {type(branch).__name__} is no branch of the Tsallis family: for those of attention maps that "

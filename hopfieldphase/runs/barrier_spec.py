@@ -9,7 +9,7 @@ from pydantic import model_validator
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.large_d_spec import whole_numbers
 from hopfieldphase.runs.ranges import format_grid, format_number, parse_grid
-from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real, whole
 
 
 class BarrierSpec(TomlSpec):

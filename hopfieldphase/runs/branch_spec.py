@@ -8,16 +8,8 @@ from pydantic import model_validator
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import (
-    ALL,
-    DEFAULT_BETAS,
-    PatternSpec,
-    StudySpec,
-    count_or_all,
-    one_of,
-    real,
-    whole,
-)
+from hopfieldphase.runs.spec_base import ALL, count_or_all, one_of, real, whole
+from hopfieldphase.runs.specs import DEFAULT_BETAS, PatternSpec, StudySpec
 
 DEFAULT_REFERENCES = {2.0: 290.0, 1.0: 140.0}
 """Reference β₀ for the default patterns, by α."""

@@ -18,7 +18,8 @@ from hopfieldphase.runs.branch_spec import BranchSpec
 from hopfieldphase.runs.ranges import format_grid, parse_grid, suggest_grid
 from hopfieldphase.runs.results import Draw, write_result
 from hopfieldphase.runs.sources import digest, make_patterns, suggest_betas
-from hopfieldphase.runs.specs import ALL, DEFAULT_BETAS
+from hopfieldphase.runs.spec_base import ALL
+from hopfieldphase.runs.specs import DEFAULT_BETAS
 
 FEWEST = 201
 """Points of the grid of the curves where only the ends of the range are given."""

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.learned_maps import PAPER, SCALED, map_names
 from hopfieldphase.runs.ranges import format_grid, parse_grid
-from hopfieldphase.runs.specs import TomlSpec, one_of, whole, words
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, whole, words
 
 Task = Literal["selective", "uniform"]
 

@@ -8,7 +8,8 @@ from pydantic import BeforeValidator, model_validator
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import StudySpec, one_of, real
+from hopfieldphase.runs.spec_base import one_of, real
+from hopfieldphase.runs.specs import StudySpec
 
 ALL = "all"
 

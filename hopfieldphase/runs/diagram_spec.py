@@ -8,7 +8,8 @@ from pydantic import model_validator
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import PatternSpec, StudySpec, one_of, real, whole
+from hopfieldphase.runs.spec_base import one_of, real, whole
+from hopfieldphase.runs.specs import PatternSpec, StudySpec
 
 AXES = ("kappa", "alpha", "noise-strength", "epsilon")
 """What the second axis can be."""

@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.large_d_spec import whole_numbers
-from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real, whole
 
 LONGEST = 2**25
 """Most scores in one context."""

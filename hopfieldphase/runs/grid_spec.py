@@ -13,16 +13,8 @@ from pydantic import Field, PrivateAttr, model_validator
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.kappa_spec import KappaSpec, SequenceSpec
 from hopfieldphase.runs.ranges import format_grid, parse_values
-from hopfieldphase.runs.specs import (
-    AttentionSpec,
-    PatternSpec,
-    SweepSpec,
-    TomlSpec,
-    canonical,
-    nearest,
-    one_of,
-    whole,
-)
+from hopfieldphase.runs.spec_base import TomlSpec, canonical, nearest, one_of, whole
+from hopfieldphase.runs.specs import AttentionSpec, PatternSpec, SweepSpec
 
 MAX_TASKS = 1_000_000
 """A grid with more tasks than this is taken as a slip, not as a wish."""

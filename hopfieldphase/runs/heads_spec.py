@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, model_validator
 
 from hopfieldphase.core.errors import InputError, shown
 from hopfieldphase.runs.ranges import format_grid, parse_grid
-from hopfieldphase.runs.specs import ALL, TomlSpec, count_or_all, one_of
+from hopfieldphase.runs.spec_base import ALL, TomlSpec, count_or_all, one_of
 
 DEFAULT_ALPHAS = (1.0, 1.5, 2.0)
 DEFAULT_TOP = 5

@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, model_validator
 
 from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import SOURCES, FollowSpec, PatternSpec, one_of
+from hopfieldphase.runs.spec_base import one_of
+from hopfieldphase.runs.specs import SOURCES, FollowSpec, PatternSpec
 
 DEFAULT_KAPPAS = "0.06:0.19:0.005"
 DEFAULT_DIMENSION = 48

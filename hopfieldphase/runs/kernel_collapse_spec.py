@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import TomlSpec, one_of, whole
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, whole
 
 LOWEST = 0.3
 """Least tail index: below it, the small patterns of a sum are lost in the rounding of the largest one."""

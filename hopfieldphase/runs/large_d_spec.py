@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, model_validator
 from hopfieldphase.core.checks import LARGEST, whole_number
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real, whole
 
 MAX_PATTERNS = 20_000
 """Most patterns in one simulated set."""

@@ -9,7 +9,8 @@ from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.kappa_spec import DEFAULT_KAPPAS, SequenceSpec, read_kappas
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import ALL, StudySpec, count_or_all, one_of, real, whole
+from hopfieldphase.runs.spec_base import ALL, count_or_all, one_of, real, whole
+from hopfieldphase.runs.specs import StudySpec
 
 DEFAULT_REFERENCES = {2.0: 0.12, 1.0: 0.08}
 """Reference κ₀ in the default range, by α."""

@@ -17,7 +17,7 @@ from hopfieldphase.runs.kappa_spec import DEFAULT_KAPPAS
 from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.runs.results import Draw, write_result
-from hopfieldphase.runs.specs import ALL
+from hopfieldphase.runs.spec_base import ALL
 
 
 def branches_kappa(

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import format_grid, parse_grid
-from hopfieldphase.runs.specs import TomlSpec, one_of, real
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real
 
 FEWEST = 4
 """Orders are fitted, and coefficients extrapolated, over the upper half of the grid."""

@@ -9,17 +9,8 @@ from pydantic import model_validator
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.data.wording import attention_text
 from hopfieldphase.runs.ranges import format_grid, parse_grid
-from hopfieldphase.runs.specs import (
-    ALL,
-    DEFAULT_BETAS,
-    AttentionSpec,
-    StudySpec,
-    count_or_all,
-    one_of,
-    real,
-    refuse_beside_attention,
-    whole,
-)
+from hopfieldphase.runs.spec_base import ALL, count_or_all, one_of, real, whole
+from hopfieldphase.runs.specs import DEFAULT_BETAS, AttentionSpec, StudySpec, refuse_beside_attention
 
 DEFAULT_TOP = 10
 """Branches that are followed: some maps have hundreds."""

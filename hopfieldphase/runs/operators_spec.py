@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BeforeValidator, model_validator
 
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole, words
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real, whole, words
 
 Operator = Literal["sheared-swap", "matrix-inverse"]
 Family = Literal["pareto", "gaussian"]

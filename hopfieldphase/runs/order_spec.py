@@ -8,7 +8,7 @@ from pydantic import model_validator
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.large_d_spec import whole_numbers
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import TomlSpec, one_of, real
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real
 
 MAX_SIZE = 30
 """Most patterns: every size of the support has lines of its own."""

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.large_d_spec import whole_numbers
 from hopfieldphase.runs.ranges import parse_grid
-from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real, whole
 
 LARGEST = 20_000
 """Most keys."""

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import model_validator
 
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real, whole
 
 MOST_POINTS = 2001
 """Most points along a side of the plane of scores."""

@@ -9,7 +9,8 @@ from pydantic import BeforeValidator, model_validator
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import format_grid, format_number, parse_grid
-from hopfieldphase.runs.specs import StudySpec, one_of, real, whole
+from hopfieldphase.runs.spec_base import one_of, real, whole
+from hopfieldphase.runs.specs import StudySpec
 
 DEFAULT_STEPS = "0.5,0.9,1,1.02,1.1"
 LARGEST_STEP = 1000.0

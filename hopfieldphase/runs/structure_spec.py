@@ -9,7 +9,8 @@ from hopfieldphase.runs.branch_spec import BranchSpec
 from hopfieldphase.runs.kappa_spec import KappaSpec
 from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
 from hopfieldphase.runs.ranges import format_grid, format_number
-from hopfieldphase.runs.specs import SweepSpec, count_or_all, one_of, real, whole
+from hopfieldphase.runs.spec_base import count_or_all, one_of, real, whole
+from hopfieldphase.runs.specs import SweepSpec
 
 DEFAULT_TOP = 5
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopfieldphase.core.errors import InputError, shown
 from hopfieldphase.runs.library import shipped_results, study_files
-from hopfieldphase.runs.specs import TomlSpec, nearest, read_toml
+from hopfieldphase.runs.spec_base import TomlSpec, nearest, read_toml
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.capacity_spec import TrainedSpec, check_load
 from hopfieldphase.runs.ranges import format_grid
-from hopfieldphase.runs.specs import one_of, whole, words
+from hopfieldphase.runs.spec_base import one_of, whole, words
 
 PROTOCOLS = ("frozen", "matched")
 """Trained at β = 1 and used at another β, or trained at the β of use."""

@@ -9,7 +9,8 @@ from pydantic import BeforeValidator, model_validator
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.ranges import format_grid, format_number, parse_grid
-from hopfieldphase.runs.specs import StudySpec, one_of, whole
+from hopfieldphase.runs.spec_base import one_of, whole
+from hopfieldphase.runs.specs import StudySpec
 
 DEFAULT_BETAS = "1:1000000:x1.15"
 

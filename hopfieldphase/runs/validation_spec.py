@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from hopfieldphase.core.checks import real_number, whole_number
 from hopfieldphase.core.errors import InputError
-from hopfieldphase.runs.specs import TomlSpec, one_of, real, whole
+from hopfieldphase.runs.spec_base import TomlSpec, one_of, real, whole
 
 UNIT = 1.0
 """The appendix prints β = 2/(1 − ε), without the 1/d of G: overlaps are those of unit keys, s = 1."""

@@ -15,8 +15,9 @@ from hopfieldphase.core.closed_forms import two_keys_coexistence
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.patterns import equicorrelated, two_keys
-from hopfieldphase.phases.coexistence import _bisected, coexistence, equilibrium
+from hopfieldphase.phases.coexistence import _bisected, coexistence
 from hopfieldphase.phases.enumeration import enumerate_minima
+from hopfieldphase.phases.equilibrium import equilibrium
 
 # Zeros of sums of a few poles, found to rounding.
 EXACT = 1e-12

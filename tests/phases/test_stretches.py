@@ -10,7 +10,8 @@ from hopfieldphase.continuation.branches import branches, follow
 from hopfieldphase.core.closed_forms import potts_coexistence, potts_spinodal
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.patterns import clustered, equicorrelated, two_keys
-from hopfieldphase.phases.coexistence import all_coexistence, equilibrium
+from hopfieldphase.phases.coexistence import all_coexistence
+from hopfieldphase.phases.equilibrium import equilibrium
 from hopfieldphase.phases.stretches import stable_stretches
 
 # A fold is read off an interpolant of the curve.

@@ -12,7 +12,7 @@ from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.library import study_files
 from hopfieldphase.runs.reproduction.record import Claim, Finding, Verdict, claim, small, verdict
 from hopfieldphase.runs.sources import make_patterns
-from hopfieldphase.runs.specs import read_toml
+from hopfieldphase.runs.spec_base import read_toml
 from hopfieldphase.runs.stability import stability
 from hopfieldphase.runs.stability_spec import StabilitySpec
 

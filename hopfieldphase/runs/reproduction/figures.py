@@ -12,7 +12,8 @@ from hopfieldphase.phases.hysteresis import sweeps_differ
 from hopfieldphase.runs.branches import branches
 from hopfieldphase.runs.library import study_files
 from hopfieldphase.runs.sources import make_patterns
-from hopfieldphase.runs.specs import SweepSpec, read_toml
+from hopfieldphase.runs.spec_base import read_toml
+from hopfieldphase.runs.specs import SweepSpec
 from hopfieldphase.runs.structure import structure
 from hopfieldphase.runs.structure_spec import LoadStructureSpec, StructureSpec
 from hopfieldphase.runs.sweeps import sweep_beta

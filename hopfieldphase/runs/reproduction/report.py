@@ -12,7 +12,7 @@ from typing import Any
 import hopfieldphase
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.runs.reproduction.record import Claim, Verdict
-from hopfieldphase.runs.specs import nearest
+from hopfieldphase.runs.spec_base import nearest
 
 PARTS = (
     "section_2",

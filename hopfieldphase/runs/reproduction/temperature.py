@@ -6,7 +6,8 @@ import numpy as np
 
 from hopfieldphase.continuation.branch import SpecialPoint
 from hopfieldphase.continuation.branches import follow
-from hopfieldphase.phases.coexistence import all_coexistence, coexistence, equilibrium
+from hopfieldphase.phases.coexistence import all_coexistence, coexistence
+from hopfieldphase.phases.equilibrium import equilibrium
 from hopfieldphase.runs.reproduction import figures
 from hopfieldphase.runs.reproduction.record import Finding, Verdict, claim, small, verdict
 from hopfieldphase.solvers import relax
