@@ -24,7 +24,7 @@ demo: $(VENV)/.run
 	@$(BIN)/hopfieldphase sweep beta --alpha 2
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check --quiet
@@ -49,7 +49,7 @@ figures: $(VENV)/.run
 	@$(BIN)/hopfieldphase figures all
 
 notebooks: $(VENV)/.dev
-	@HOPFIELDPHASE_REDUCED=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=600 -n 2 -q notebooks
+	@HOPFIELDPHASE_REDUCED=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=600 -n 2 --dist worksteal -q notebooks
 
 docs: $(VENV)/.dev
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

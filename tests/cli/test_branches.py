@@ -42,6 +42,7 @@ def test_it_writes_a_complete_result_and_says_where(run):
     assert read[0].at(60.0).free_energy == summary["branches"][0]["free_energy"]
 
 
+@pytest.mark.slow
 def test_the_default_is_the_papers_data_at_290(run):
     done = run("branches", "beta", "--json", "--quiet")
     assert done.code == 0

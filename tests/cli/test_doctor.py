@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import numba
+import pytest
 
 from hopfieldphase.runs import doctor
 from hopfieldphase.runs.warmup import USUAL
@@ -89,6 +90,7 @@ def test_after_a_warmup_nothing_is_compiled(run):
     assert all(json.loads(run("doctor", "--json").out)["kernels"].values())
 
 
+@pytest.mark.slow
 def test_after_a_warmup_the_default_sweep_compiles_nothing(run, tmp_path):
     run("warmup", "--quiet")
     code = (

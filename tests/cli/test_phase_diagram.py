@@ -64,6 +64,7 @@ def test_info_shows_a_diagram(run):
     )
 
 
+@pytest.mark.slow
 def test_the_same_spec_again_is_already_done(run, monkeypatch):
     first = diagram(run, "epsilon", *SMALL, "--out", "x")
     monkeypatch.setattr(runs, "compute_diagram", lambda *_, **__: pytest.fail("computed again"))

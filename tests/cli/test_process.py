@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each starts processes anew
+
 COMMAND = (sys.executable, "-m", "hopfieldphase")
 SMALL: Sequence[str] = ("--M", "10", "--d", "8", "--realizations", "2", "--betas", "20:60:20")
 

@@ -40,6 +40,7 @@ def test_a_sweep_writes_a_complete_result_and_says_where(run, small):
     assert len(done.error_lines[-1]) <= 80
 
 
+@pytest.mark.slow
 def test_the_default_is_figure_2_of_the_paper(run):
     """Saturation at 1/64 with zero spread at β = 400, K_Δ = 0 at β = 20, hysteresis between."""
     done = run("sweep", "beta", "--alpha", "2", "--json", "--quiet")
@@ -83,6 +84,7 @@ def test_the_same_spec_again_is_already_done(run, small, monkeypatch):
     assert run("sweep", "beta", *small, "--alpha", "2.0", "--seed", "0", "--out", "x").code == 0
 
 
+@pytest.mark.slow
 def test_force_another_version_and_a_missing_figure_compute_again(run, small, monkeypatch):
     run("sweep", "beta", *small, "--out", "x", "--no-plot")
     assert names("x") == RESULT - {"figure.png", "figure.svg"}

@@ -66,6 +66,7 @@ def test_the_summary_lists_every_jump_to_the_single_pattern(run):
     assert json.loads(shown.out)["summary"]["events"] == summary["events"]
 
 
+@pytest.mark.slow
 def test_the_default_is_figure_4_of_the_paper(run):
     done = run("sweep", "kappa", "--alpha", "2", "--json", "--quiet")
     assert done.code == 0

@@ -251,6 +251,7 @@ def test_no_zarr_folder_with_a_missing_file_is_taken_as_whole(tmp_path, dataset)
     xr.testing.assert_identical(store.open(path), dataset)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_flipped_byte_changes_the_data(tmp_path, dataset, name):
     path = tmp_path / name

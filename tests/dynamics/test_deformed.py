@@ -156,6 +156,7 @@ def test_derivatives_on_a_rectangle(alpha):
     np.testing.assert_allclose(ensemble.susceptibility(source).value, hessian, atol=QUADRATURE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.3, *INDICES, 4.0])
 def test_w_is_convex_on_its_domain(alpha):
     ensemble = DeformedEnsemble(lambda x: np.cos(3 * x) - 0.5 * x, (-1, 2.5), 0.3, alpha)
@@ -236,6 +237,7 @@ def test_alpha_below_one_has_the_whole_line_but_z_may_vanish():
     assert ensemble.partition(5.0).value > 0
 
 
+@pytest.mark.slow
 def test_w_is_linear_for_the_scale_invariant_density():
     # 1 + (1 − α)(−βH + Jx) = −Jx: p is 1/x and 1/Z linear in J, so that W is not strictly convex.
     ensemble = DeformedEnsemble(lambda x: 0 * x - 1.0, (1.0, 2.0), 1.0, 2.0)
@@ -245,6 +247,7 @@ def test_w_is_linear_for_the_scale_invariant_density():
         assert abs(ensemble.susceptibility(source).value) < 1e-20
 
 
+@pytest.mark.slow
 def test_the_slope_of_w_stays_finite_at_a_corner_for_large_alpha_only():
     # At a corner of a rectangle ∫ (ε + a·x)^{−α/(α−1)} converges for α > 2: W is not essentially smooth.
     def slope(alpha, distance):

@@ -19,6 +19,7 @@ def test_the_two_flows_of_a_gaussian_are_known():
     assert flows.residual < FLOW
 
 
+@pytest.mark.slow
 def test_the_image_of_the_descent_is_no_gradient_flow_and_ends_elsewhere():
     def wells(x):
         return (x**2 - 1) ** 2 / 2 + 0.4 * x

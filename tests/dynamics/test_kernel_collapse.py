@@ -54,6 +54,7 @@ def test_patterns_are_centred_and_of_unit_median_norm():
     assert np.array_equal(np.sign(light.patterns), np.sign(keys.patterns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAPS)
 @pytest.mark.parametrize("index", [0.7, 2.5])
 def test_the_ends_of_two_thousand_updates(name, index):

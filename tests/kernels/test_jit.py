@@ -68,6 +68,7 @@ def _finish(process):
     return out.split(), err
 
 
+@pytest.mark.slow
 def test_machine_code_is_used_as_long_as_it_is_right(package):
     assert _finish(_start(package)) == (["4.0", "0"], "")
     # A second process loads it, also after the edit of a kernel that is not called.
@@ -84,6 +85,7 @@ def test_machine_code_is_used_as_long_as_it_is_right(package):
     assert _finish(_start(package)) == (["7.0", "0"], "")
 
 
+@pytest.mark.slow
 def test_processes_that_compile_at_once(package):
     arguments, values = ("1.5", "3", "1.5+2j"), ("4.0", "7", "(4+4j)")
     # The second time each of them finds its own code.

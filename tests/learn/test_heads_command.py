@@ -59,6 +59,7 @@ def changed(folder, leave_out=(), **config):
     return str(folder)
 
 
+@pytest.mark.slow
 def test_folder_and_words(text):
     done = CliRunner().invoke(app, ["learn", "heads", str(FOLDER), "--text", text, *WORDS, "--out", "here"])
     assert done.exit_code == 0, done.output

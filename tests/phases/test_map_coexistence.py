@@ -27,6 +27,7 @@ def test_softmax_coexists_where_its_free_energy_says():
     assert any(p.is_transition for p in found)
 
 
+@pytest.mark.slow
 def test_both_states_are_fixed_points_of_equal_energy():
     model = HopfieldModel(PATTERNS, attention=SparsemaxK(3))
     found = map_coexistence(map_branches(model, 100.0, np.arange(20.0, 200.0, 5.0), top=5))

@@ -227,6 +227,7 @@ def test_given_axes_are_drawn_into_and_returned(five):
     assert all(ax.get_legend() is not None for ax in axes)
 
 
+@pytest.mark.slow
 def test_the_same_tree_gives_the_same_bytes(tmp_path, five):
     for name in ("a", "b"):
         style.save(plot_branches(five)[0].figure, tmp_path / f"{name}.png")

@@ -40,6 +40,7 @@ def line(ax, label):
     return next(np.column_stack(each.get_data()) for each in ax.get_lines() if each.get_label() == label)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", FIGURES)
 def test_each_figure_is_two_columns_wide_and_draws_into_given_axes(drawn, number, tmp_path):
     figure = drawn[number][0].figure

@@ -66,6 +66,7 @@ def test_a_reference_off_the_grid_is_added_to_it():
     assert continued.sizes["beta"] == len(IN_BETA.grid) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".zarr", ".nc"])
 def test_trees_are_written_and_read_back(tmp_path, in_beta, in_load, suffix):
     for tree in (in_beta, in_load):
