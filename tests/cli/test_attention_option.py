@@ -32,6 +32,7 @@ def test_a_sweep_writes_a_complete_result(run, small):
     assert run("info", str(folder)).code == 0
 
 
+@pytest.mark.slow
 def test_parameters_reach_the_map(run, small):
     done = run("sweep", "beta", *small, "--attention", "top-k", "--k", "3", "--json", "--quiet")
     assert done.code == 0

@@ -61,6 +61,7 @@ def test_the_default_is_the_papers_data_at_290(run):
     assert summary["equilibrium"][-1]["beta_max"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(4))
 def test_exact_states_of_a_pattern_file(run, reference_values, case):
     """Every stable α = 2 state with its energy, the ends of its piece and what ends it (40 digits)."""
@@ -159,6 +160,7 @@ def test_every_finite_alpha_runs(run, alpha):
     assert xr.open_zarr("x/data.zarr", group="curves").sizes["beta"] == 9
 
 
+@pytest.mark.slow
 def test_measured_patterns_get_a_range_of_their_own(run):
     patterns_io.save("keys.npy", 3 * spherical(12, 6))
     for alpha, range_of in (("2", "all beta"), ("1.5", "beta ")):

@@ -163,6 +163,7 @@ def test_the_grid_does_not_matter_above_alpha_1():
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("realization", [0, 1, 2])
 def test_paper_data_jumps_of_sweeps_end_branches(realization):
     patterns = sequence("clustered", d=48, realization=realization)

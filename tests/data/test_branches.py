@@ -244,6 +244,7 @@ def test_a_tree_reads_back_identical(tmp_path, request, made, name):
         assert meanings == [str(kind) for kind in PointKind]
 
 
+@pytest.mark.slow
 def test_open_gives_branch_objects_back(tmp_path, case):
     made, tree = case
     store.write(tree, tmp_path / "data.nc")

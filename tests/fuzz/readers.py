@@ -23,10 +23,11 @@ def main() -> None:
         import numpy as np
 
         from hopfieldphase.core.errors import InputError
-        from hopfieldphase.data import hdf5_probe, store
+        from hopfieldphase.data import hdf5_probe, limits, store
         from hopfieldphase.data.patterns_io import load, save
 
     hdf5_probe.SECONDS = 5.0  # libFuzzer has a clock of its own
+    limits.memory = lambda: 2**28  # of what a file may claim; libFuzzer ends a process of 2 GiB
 
     def write(kind: str, content: bytes, folder: Path) -> Path:
         """Put the bytes into a file of a kind, or into a part of one that its format protects."""

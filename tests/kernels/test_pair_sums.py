@@ -42,8 +42,8 @@ def brute(x, y, exponent=1.0, unbiased=False):
     return 2 * cross / (n * m) - first / (n * (n - one)) - second / (m * (m - one))
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 5])
-@pytest.mark.parametrize("exponent", [0.5, 1.0, 1.7])
+@pytest.mark.parametrize("d", [1, 2, 3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exponent", [0.5, 1.0, pytest.param(1.7, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("unbiased", [False, True])
 @pytest.mark.parametrize(("n", "m"), [(2, 3), (TILE, 2 * TILE + 1), (TILE - 1, TILE + 1), (700, 300)])
 def test_all_pairs_equal_brute_force(d, exponent, unbiased, n, m):

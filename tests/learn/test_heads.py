@@ -153,6 +153,7 @@ def test_equidistant_keys_have_the_closed_forms():
     assert found.states[2] == M  # from one attention step with the keys themselves as queries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0])
 def test_second_minimum_is_where_a_search_finds_one(heads, alpha):
     keys, queries = heads.keys[1, 8], heads.queries[1, 8]

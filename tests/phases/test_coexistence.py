@@ -85,6 +85,7 @@ def test_several_crossings_between_ends_that_agree(seed, low_a, low_b, count):
         assert signs[0] == signs[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_no_crossing_is_missed_or_invented(seed):
     for a, b, lower, upper in overlapping(distinct_branches(random_model(seed))):
