@@ -15,6 +15,8 @@ from hopfieldphase.learn.workers import run_trainings
 from hopfieldphase.runs.capacity_spec import PRESETS, CapacitySpec
 from hopfieldphase.runs.learned_maps import learned_map
 
+pytestmark = pytest.mark.slow
+
 TINY = {"maps": "softmax,sparsemax,asentmax", "steps": 3, "examples": 6, "loads": "8,16"}
 
 

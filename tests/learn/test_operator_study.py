@@ -24,6 +24,8 @@ from hopfieldphase.plotting.operators import plot_operators
 from hopfieldphase.runs.operators_spec import KERNELS, PRESETS, OperatorsSpec
 from hopfieldphase.runs.studies import read_spec
 
+pytestmark = pytest.mark.slow
+
 TINY = {
     "kernels": "linear-elu,exponential", "transforms": "none,symlog", "points": 24, "batch": 2, "steps": 3,
     "warm_up": 1, "width": 8, "hidden": 8, "blocks": 2, "trials": 5,

@@ -14,6 +14,8 @@ from hopfieldphase.learn.training import Training, train
 from hopfieldphase.plotting.temperature import plot_temperature
 from hopfieldphase.runs.temperature_spec import TemperatureSpec
 
+pytestmark = pytest.mark.slow
+
 TINY = TemperatureSpec(
     maps="softmax,sparsemax", tasks="uniform", betas="0.5,1,4", load=8, steps=3, examples=4, realizations=2,
     key_examples=1,

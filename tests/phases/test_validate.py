@@ -81,19 +81,14 @@ def spoiled(value):
     return value
 
 
-LONG = {"potts-spinodal", "potts-window"}
-"""Checks that take several seconds."""
-
-
 @pytest.fixture(scope="module")
 def outcome():
     """The result of a check, run once."""
     return cache(lambda name: find_check(name)())
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in NAMES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_every_check_passes(outcome, name):
     result = outcome(name)
     assert result.passed, result

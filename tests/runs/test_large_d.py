@@ -26,6 +26,8 @@ from hopfieldphase.runs.order_spec import OrderSpec
 from hopfieldphase.runs.specs import SweepSpec
 from hopfieldphase.runs.studies import compute
 
+pytestmark = pytest.mark.slow
+
 SWEEPS = Path(__file__).parents[2] / "sweeps"
 
 # Folds and states there, on the arms of which the order of sums may differ: 1e-8 where λ_min = 0 is met as a
