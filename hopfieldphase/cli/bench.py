@@ -26,7 +26,6 @@ def bench(
     """Time the attention maps and one realization of the default sweep, warm."""
     console = Console(quiet=quiet, color=not no_color)
     console.say("timing weights and sweeps, best of several runs, compilation left out")
-
     tell_compilation(console)
     steps = len(SIZES) * len(ALPHAS) + len(SWEEP_ALPHAS)
     with console.progress("timings", steps) as progress:

@@ -8,7 +8,7 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study, tell_compilation
+from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study
 from hopfieldphase.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -107,7 +107,6 @@ def run_spec(
     spec: "DiagramSpec", out: Path | None, console: Console, *, force: bool, plot: bool, as_json: bool
 ) -> None:
     """Compute a diagram, or show the finished one; leave with exit code 3 if some cell or line failed."""
-    tell_compilation(console)
     from hopfieldphase.data.diagram import diagram_lines
     from hopfieldphase.runs.diagram import compute_diagram, resolve_diagram
 

@@ -41,7 +41,6 @@ def reproduce(
     """
     console = Console(quiet=quiet, color=not no_color)
     console.say("measuring the claims of the paper")
-
     tell_compilation(console)
     from hopfieldphase.runs.reproduction.report import (
         claims,

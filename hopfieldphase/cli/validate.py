@@ -32,7 +32,6 @@ def validate(
     """
     console = Console(quiet=quiet, color=not no_color)
     console.say("checking closed forms against independent numerics")
-
     tell_compilation(console)
     from hopfieldphase import __version__
     from hopfieldphase.phases.validate import checks

@@ -86,7 +86,7 @@ class _Entmax(torch.autograd.Function):
         if math.isinf(alpha):
             return torch.zeros_like(p), None
         if p.device.type != "cpu" or torch.is_grad_enabled():
-            return alpha * core.jacobian_action(p, gradient, alpha), None
+            return entmax_jacobian_action(p, gradient, alpha), None
         result = torch.empty_like(p)
         # Nothing of PyTorch's is called that would wake its own threads: they spin on for a while.
         entmax_jacobian_action(

@@ -3,6 +3,7 @@
 import inspect
 import math
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ from hopfieldphase.runs.device import sweep_kappa_on_device
 from hopfieldphase.runs.kappa_spec import DEFAULT_KAPPAS, KappaSpec
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.ranges import format_grid, parse_grid
+from hopfieldphase.runs.spec_base import refuse_beside_spec
 from hopfieldphase.runs.sweep_parts import Part, trails_from_part, trails_to_part
 from hopfieldphase.solvers.options import solver_options
 
@@ -218,12 +220,7 @@ def _shape(grid: Sequence[float], d: int) -> dict[str, Any]:
 def _refuse_options(options: dict[str, Any]) -> None:
     """Raise `InputError` for an option that is not left at its default."""
     parameters = inspect.signature(sweep_kappa_tree).parameters
-    for name, value in options.items():
-        default = parameters[name].default
-        if not (isinstance(value, type(default)) and value == default):
-            raise InputError(
-                f"{name} is given next to a spec, which holds all options: change it in the spec"
-            )
+    refuse_beside_spec(options, {name: parameters[name].default for name in options})
 
 
 def _sweep_rows(
@@ -253,8 +250,8 @@ def _sweep_rows(
     ways = [(DOWN, UP) if follows[UP] else (UP, DOWN)] if any(follows) else [(UP,), (DOWN,)]
     kept = {} if checkpoint is None else checkpoint.parts
     tasks = [(k, part) for k in range(len(rows)) for part in ways]
-    users = [sum(k == task[0] for i, task in enumerate(tasks) if i not in kept) for k in range(len(rows))]
-    stored = [_Stored(row, int(counts[-1]), alpha, n) for row, n in zip(rows, users, strict=True)]
+    users = Counter(k for i, (k, _) in enumerate(tasks) if i not in kept)
+    stored = [_Stored(row, int(counts[-1]), alpha, users[k]) for k, row in enumerate(rows)]
 
     def task(number: int, tell: Tell) -> Part:
         realization, part = tasks[number]

@@ -208,3 +208,12 @@ def nearest(word: object, known: tuple[str, ...]) -> str:
     """The known word that is most like another one, in words; empty where none is."""
     matches = get_close_matches(shown(word).strip("'"), known, n=1)
     return f"; the nearest is {matches[0]!r}" if matches else ""
+
+
+def refuse_beside_spec(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Raise `InputError` for an option next to a spec that is not left at its default."""
+    for name, value in options.items():
+        if not (isinstance(value, type(defaults[name])) and value == defaults[name]):
+            raise InputError(
+                f"{name} is given next to a spec, which holds all options: change it in the spec"
+            )

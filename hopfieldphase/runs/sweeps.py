@@ -19,6 +19,7 @@ from hopfieldphase.runs.device import sweep_on_device
 from hopfieldphase.runs.parallel import Progress, run_tasks
 from hopfieldphase.runs.ranges import format_grid, parse_grid
 from hopfieldphase.runs.sources import Patterns, make_patterns, resolve, suggest_betas
+from hopfieldphase.runs.spec_base import refuse_beside_spec
 from hopfieldphase.runs.specs import SweepSpec
 from hopfieldphase.runs.sweep_parts import from_part, to_part
 
@@ -201,12 +202,7 @@ def _map(model: Model) -> dict[str, Any]:
 
 
 def _refuse_options(options: dict[str, Any]) -> None:
-    defaults = {"betas": None, "device": "cpu"} | _OPTIONS
-    for name, value in options.items():
-        if not (isinstance(value, type(defaults[name])) and value == defaults[name]):
-            raise InputError(
-                f"{name} is given next to a spec, which holds all options: change it in the spec"
-            )
+    refuse_beside_spec(options, {"betas": None, "device": "cpu"} | _OPTIONS)
 
 
 def _common_shape(models: Sequence[Model]) -> Model:
