@@ -3,6 +3,8 @@
 import dataclasses
 import math
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -203,6 +205,15 @@ def test_what_does_not_fit_is_refused(monkeypatch):
 
 def test_a_step_is_measured():
     assert 0 < measured_step(TINY) < 10
+
+
+@pytest.mark.slow
+def test_the_peak_of_memory_is_that_of_this_process():
+    """Linux lets a process begin with the peak of the one that started it."""
+    largest = np.ones(2**28)
+    code = "from hopfieldphase.learn.measure_cost import peak_memory; print(peak_memory())"
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 1e8 < float(child.stdout) < largest.nbytes / 2
 
 
 def test_bad_input_is_named():
