@@ -8,7 +8,7 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study
+from hopfieldphase.cli.study import draw, run_study, warn_of
 
 if TYPE_CHECKING:
     from hopfieldphase.runs.branch_spec import BranchSpec
@@ -169,13 +169,11 @@ def _headline(spec: "BranchSpec") -> str:
 
 
 def _name_failures(summary: dict[str, Any], console: Console) -> None:
-    failed = summary["unconverged"]
-    if not failed:
-        return
-    console.warn(f"warning: {len(failed)} special points were not located as asked:")
-    for point in failed[:SHOWN_FAILURES]:
+    def told(point: dict[str, Any]) -> str:
         where = "" if point["beta"] is None else f", {point['type']} at beta {point['beta']:.12g}"
-        console.warn(f"  branch {point['branch']}{where}: {point['status'].replace('_', ' ')}")
-    if len(failed) > SHOWN_FAILURES:
-        console.warn(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
-    console.warn("try another reference with --at, or a smaller range with --betas")
+        return f"  branch {point['branch']}{where}: {point['status'].replace('_', ' ')}"
+
+    failed = summary["unconverged"]
+    warn_of(failed, console, told, f"{len(failed)} special points were not located as asked")
+    if failed:
+        console.warn("try another reference with --at, or a smaller range with --betas")

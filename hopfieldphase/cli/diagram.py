@@ -8,7 +8,7 @@ import typer
 
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study
+from hopfieldphase.cli.study import draw, run_study, warn_of
 from hopfieldphase.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -138,14 +138,12 @@ def _headline(spec: "DiagramSpec") -> str:
 
 def _name_failures(summary: dict[str, Any], console: Console) -> None:
     failed, parameter = summary["failed_cells"], summary["parameter"]
-    if failed:
-        console.warn(f"warning: {len(failed)} of {summary['cells']} cells failed (hatched in the figure):")
-        for cell in failed[:SHOWN_FAILURES]:
-            console.warn(
-                f"  realization {cell['realization']}, {parameter} {cell[parameter]:g}, beta "
-                f"{cell['beta']:g}: {cell['status'].replace('_', ' ')}"
-            )
-        if len(failed) > SHOWN_FAILURES:
-            console.warn(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json")
-    for failure in summary["line_failures"]:
-        console.warn(f"warning: not followed: {failure}")
+
+    def told(cell: dict[str, Any]) -> str:
+        place = f"realization {cell['realization']}, {parameter} {cell[parameter]:g}, beta {cell['beta']:g}"
+        return f"  {place}: {cell['status'].replace('_', ' ')}"
+
+    warn_of(
+        failed, console, told, f"{len(failed)} of {summary['cells']} cells failed (hatched in the figure)"
+    )
+    warn_of(summary["line_failures"], console, "warning: not followed: {}".format)

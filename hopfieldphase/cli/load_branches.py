@@ -9,7 +9,7 @@ import typer
 from hopfieldphase.cli import options
 from hopfieldphase.cli.branches import BRANCHES
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study
+from hopfieldphase.cli.study import draw, run_study, warn_of
 
 if TYPE_CHECKING:
     from hopfieldphase.runs.load_branch_spec import LoadBranchSpec
@@ -141,13 +141,11 @@ def _headline(spec: "LoadBranchSpec") -> str:
 
 
 def _name_failures(summary: dict[str, Any], console: Console) -> None:
-    failed = summary["unconverged"]
-    if not failed:
-        return
-    console.warn(f"warning: {len(failed)} states are no verified minima:")
-    for point in failed[:SHOWN_FAILURES]:
+    def told(point: dict[str, Any]) -> str:
         where = "" if point["M"] is None else f", {point['type']} at M = {point['M']}"
-        console.warn(f"  branch {point['branch']}{where}: {point['status'].replace('_', ' ')}")
-    if len(failed) > SHOWN_FAILURES:
-        console.warn(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
-    console.warn("try another --beta, or a smaller range with --kappas")
+        return f"  branch {point['branch']}{where}: {point['status'].replace('_', ' ')}"
+
+    failed = summary["unconverged"]
+    warn_of(failed, console, told, f"{len(failed)} states are no verified minima")
+    if failed:
+        console.warn("try another --beta, or a smaller range with --kappas")

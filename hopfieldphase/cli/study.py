@@ -30,6 +30,25 @@ class Study(Protocol):
         ...
 
 
+def warn_of(
+    failed: Sequence[Any],
+    console: Console,
+    told: Callable[[Any], str] = "warning: {}".format,
+    headline: str | None = None,
+) -> None:
+    """Warn of what failed, after a headline if there is one: the first few by a line each."""
+    if failed and headline is not None:
+        console.warn(f"warning: {headline}:")
+    for one in failed[:SHOWN_FAILURES]:
+        console.warn(told(one))
+    if len(failed) > SHOWN_FAILURES:
+        console.warn(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json")
+
+
+def _warn(summary: dict[str, Any], console: Console) -> None:
+    warn_of(summary["unconverged"], console)
+
+
 def run_study(
     spec: Study,
     out: Path | None,
@@ -41,7 +60,7 @@ def run_study(
     force: bool,
     plot: bool,
     as_json: bool,
-    name_failures: Callable[[dict[str, Any], Console], None] | None = None,
+    name_failures: Callable[[dict[str, Any], Console], None] = _warn,
     failures: Sequence[str] = ("unconverged",),
 ) -> None:
     """Show the finished result of a spec, or claim its folder and compute it.
@@ -75,7 +94,7 @@ def run_study(
             console.data(summary)
         else:
             console.report("\n".join(lines(summary)))
-        (name_failures or _name_failures)(summary, console)
+        name_failures(summary, console)
         if plot:
             console.say(f"figure: {path}/figure.png")
         console.say(f"{verb} {path}; see hopfieldphase info {shlex.quote(str(path))}")
@@ -96,15 +115,6 @@ def draw(plot: str, data: Any, file: Path) -> None:
     from hopfieldphase.runs.studies import load
 
     save(figure_of(load(plot)(data)), file)
-
-
-def _name_failures(summary: dict[str, Any], console: Console) -> None:
-    """Warn of what did not converge: the first few of it."""
-    failed = summary["unconverged"]
-    for text in failed[:SHOWN_FAILURES]:
-        console.warn(f"warning: {text}")
-    if len(failed) > SHOWN_FAILURES:
-        console.warn(f"and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import typer
 from hopfieldphase.cli import options
 from hopfieldphase.cli.console import Console
 from hopfieldphase.cli.failures import Interrupted
-from hopfieldphase.cli.study import SHOWN_FAILURES, draw, run_study
+from hopfieldphase.cli.study import draw, run_study, warn_of
 
 if TYPE_CHECKING:
     from hopfieldphase.runs.kappa_spec import KappaSpec
@@ -245,18 +245,16 @@ def map_text(spec: Any) -> str:
 
 
 def _name_failures(summary: dict[str, Any], console: Console) -> None:
-    failed = summary["unconverged"]
-    if not failed:
-        return
-    name = summary["parameter"]
-    console.warn(f"warning: {len(failed)} of {summary['points']} points did not converge:")
-    for point in failed[:SHOWN_FAILURES]:
+    name, failed = summary["parameter"], summary["unconverged"]
+
+    def told(point: dict[str, Any]) -> str:
         good = "none before it" if point["last_good"] is None else f"last good {name} {point['last_good']:g}"
         residual = "" if point["residual"] is None else f", residual {point['residual']:.1e}"
-        console.warn(
+        return (
             f"  realization {point['realization']}, {point['direction']}, {name} {point[name]:g}: "
             f"{point['status'].replace('_', ' ')}{residual}, {good}"
         )
-    if len(failed) > SHOWN_FAILURES:
-        console.warn(f"  and {len(failed) - SHOWN_FAILURES} more, all in summary.json under unconverged")
-    console.warn("try --solver newton, a larger --tol, or a finer grid around them")
+
+    warn_of(failed, console, told, f"{len(failed)} of {summary['points']} points did not converge")
+    if failed:
+        console.warn("try --solver newton, a larger --tol, or a finer grid around them")

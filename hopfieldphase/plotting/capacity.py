@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hopfieldphase.plotting import style
-from hopfieldphase.plotting.trained import COLUMNS, draw_lines, draw_reference, letter, set_scale
+from hopfieldphase.plotting.trained import COLUMNS, draw_lines, draw_reference, set_scale
 
 
 def plot_capacity(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
@@ -37,7 +37,8 @@ def plot_capacity(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tupl
         figure = style.new_figure(style.DOUBLE, 0.5 + 2.1 * rows)
         drawn = tuple(figure.subplots(rows, 2, squeeze=False).ravel())
         _draw(tree, drawn)
-        letter(drawn)
+        style.letter(drawn)
+        style.legend_below(drawn[0])
         return drawn
 
 

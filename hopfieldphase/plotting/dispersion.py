@@ -52,10 +52,8 @@ def plot_dispersion(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tu
         figure = style.new_figure(style.DOUBLE, 4.7)
         drawn = tuple(figure.subplots(2, 3).ravel())
         _draw(tree, drawn)
-        for letter, ax in zip("abcdef", drawn, strict=True):
-            ax.set_title(f"({letter})", loc="left")
-        handles, labels = drawn[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=7.5)
+        style.letter(drawn)
+        style.legend_below(drawn[0], 5)
         return drawn
 
 

@@ -41,8 +41,7 @@ def plot_integrability(tree: xr.DataTree, axes: Sequence[Axes] | None = None) ->
         figure = style.new_figure(style.DOUBLE, 2.9)
         drawn = tuple(figure.subplots(1, 3))
         _draw(tree, drawn)
-        for letter, ax in zip("abc", drawn, strict=True):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter(drawn)
         caption = (
             rf"mirrored Pareto, $a = {tree.attrs['index']:g}$, $c = {tree.attrs['score']:g}$: medians of "
             f"{tree.sizes['draw']} samples, bands from the 16th to the 84th percentile; grey: "

@@ -51,8 +51,7 @@ def plot_operators(tree: xr.DataTree, axes: Sequence[Sequence[Axes]] | None = No
         figure = style.new_figure(style.DOUBLE, 0.5 + 1.75 * rows)
         drawn = figure.subplots(rows, _COLUMNS, sharex="col", squeeze=False, width_ratios=(1, 1, 1.25))
         _draw(tree, drawn)
-        for letter, ax in zip("abcdef", drawn.flat, strict=False):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter(drawn.flat)
         return drawn
 
 

@@ -53,8 +53,7 @@ def plot_simplex_maps(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> 
         found = figure.subplot_mosaic([list("aACE"), list("bBDF")], width_ratios=[1.25, 1, 1, 1])
         drawn = tuple(found[key] for key in "abACEBDF")
         _draw(tree, drawn)
-        for letter, ax in zip("ab", drawn[:2], strict=True):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter(drawn[:2])
         figure.supxlabel(
             "planes of three scores: numbers of positive weights; thin black lines: continuous changes, "
             "thick red: the weights jump",

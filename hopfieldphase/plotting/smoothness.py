@@ -55,8 +55,7 @@ def plot_smoothness(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tu
         figure = style.new_figure(style.DOUBLE, 2.7)
         drawn = tuple(figure.subplots(1, 3))
         _draw(tree, drawn)
-        for letter, ax in zip("abc", drawn, strict=True):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter(drawn)
         return drawn
 
 

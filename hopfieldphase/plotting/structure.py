@@ -60,8 +60,7 @@ def plot_structure(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> Pan
         handles, caption = draw(branches, c, d)
         handles += _draw_continued(continued, colours, c, d)
         lower.legend(handles=handles, title=caption, loc="outside lower center", ncols=4)
-        for letter, ax in zip("abcd", (a, b, c, d), strict=True):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter((a, b, c, d))
         return a, b, c, d
 
 

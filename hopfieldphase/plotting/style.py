@@ -1,6 +1,7 @@
 """The look of every figure, its colours, and how figures are made and saved."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from importlib.resources import as_file, files
 from io import BytesIO
@@ -25,6 +26,8 @@ __all__ = [
     "UP",
     "figure_of",
     "label",
+    "legend_below",
+    "letter",
     "new_figure",
     "save",
     "style",
@@ -61,6 +64,19 @@ def figure_of(axes: Any) -> Figure:
     figure = first.get_figure(root=True)
     assert figure is not None, "axes that were removed from their figure"
     return figure
+
+
+def letter(axes: Iterable[Axes]) -> None:
+    """Mark panels with (a), (b), … at their upper left."""
+    for mark, ax in zip("abcdefghijklmnopqrstuvwxyz", axes, strict=False):
+        ax.set_title(f"({mark})", loc="left")
+
+
+def legend_below(ax: Axes, columns: int | None = None) -> None:
+    """What the labels of one panel explain in all of them, below the figure; in one row unless said."""
+    handles, labels = ax.get_legend_handles_labels()
+    ncols = columns or len(labels)
+    figure_of(ax).legend(handles, labels, loc="outside lower center", ncols=ncols, fontsize=7.5)
 
 
 def label(variable: xr.DataArray) -> str:

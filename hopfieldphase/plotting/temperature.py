@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hopfieldphase.plotting import style
-from hopfieldphase.plotting.trained import COLUMNS, colour_of, draw_lines, draw_reference, letter, set_scale
+from hopfieldphase.plotting.trained import COLUMNS, colour_of, draw_lines, draw_reference, set_scale
 
 
 def plot_temperature(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
@@ -41,7 +41,8 @@ def plot_temperature(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> t
         figure = style.new_figure(style.DOUBLE, 0.5 + 1.9 * rows)
         drawn = tuple(figure.subplots(rows, 2 * len(tree.children), squeeze=False).ravel())
         _draw(tree, drawn)
-        letter(drawn)
+        style.letter(drawn)
+        style.legend_below(drawn[0])
         return drawn
 
 

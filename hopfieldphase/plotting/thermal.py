@@ -51,8 +51,7 @@ def plot_thermal(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple
         figure = style.new_figure(style.DOUBLE, 3.0)
         new = list(figure.subplots(1, panels))
         handles = _draw(tree, new)
-        for letter, ax in zip("abc", new, strict=False):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter(new)
         columns = 3 if len(handles) > 3 else len(handles)
         figure.legend(handles=handles, title=_caption(tree), loc="outside lower center", ncols=columns)
         return tuple(new)

@@ -62,11 +62,3 @@ def draw_reference(ax: Axes, name: str) -> None:
     """The line at 1 of what is given in units of a reference."""
     if name in ("relative_error", "ipr_ratio"):
         ax.axhline(1, color=style.THEORY, linestyle=":", linewidth=0.8, zorder=1)
-
-
-def letter(axes: tuple[Axes, ...]) -> None:
-    """(a), (b), … at the panels, and one legend below all."""
-    for mark, ax in zip("abcdefghijklmnop", axes, strict=False):
-        ax.set_title(f"({mark})", loc="left")
-    handles, labels = axes[0].get_legend_handles_labels()
-    axes[0].figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=7.5)  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
