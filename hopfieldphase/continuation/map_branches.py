@@ -14,7 +14,14 @@ from hopfieldphase.core.domain import inverse_temperature
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.status import Status
 from hopfieldphase.model import AttentionModel
-from hopfieldphase.solvers.fixed_points import MAX_STEPS, Vector, numpy_model, residual_tolerance, settle
+from hopfieldphase.solvers.fixed_points import (
+    MAX_STEPS,
+    Vector,
+    fixed_point_sentence,
+    numpy_model,
+    residual_tolerance,
+    settle,
+)
 from hopfieldphase.solvers.options import start_state
 
 _FIRST_UPDATES = 32
@@ -119,8 +126,9 @@ def follow_map(
     at, values = _range(beta, betas)
     found = settle(plain, start_state(plain, x), at, residual_tolerance(None), MAX_STEPS)
     if found.status is not Status.CONVERGED:
+        instead = fixed_point_sentence(found.status)
         raise InputError(
-            f"the state reaches no attracting fixed point at beta = {at:.12g} ({found.status.sentence}): "
+            f"the state reaches no attracting fixed point at beta = {at:.12g} ({instead}): "
             "start from another state, or at another beta"
         )
     return _follow(plain, found.x, at, values, steps)

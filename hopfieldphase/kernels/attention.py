@@ -7,8 +7,6 @@ says. `weights` below gives the same weights faster, for NumPy arrays, wherever 
 
 from typing import Any, Protocol
 
-import numpy as np
-
 from hopfieldphase.core.arrays import Array
 from hopfieldphase.core.attention import (
     Attention,
@@ -47,6 +45,7 @@ from hopfieldphase.kernels.attention_normmax import normmax_weights
 from hopfieldphase.kernels.attention_positive import positive_weights
 from hopfieldphase.kernels.attention_selection import selected_weights
 from hopfieldphase.kernels.attention_separable import separable_weights
+from hopfieldphase.kernels.row_batches import checked_out
 
 __all__ = [
     "Attention",
@@ -146,9 +145,6 @@ def weights(
     result = attention.weights(scores)
     if out is None:
         return result
-    if not isinstance(out, np.ndarray) or (out.shape, out.dtype) != (result.shape, result.dtype):
-        raise InputError(
-            f"out does not fit: give a NumPy array {result.dtype}{tuple(result.shape)} like the result"
-        )
+    out = checked_out(out, result)
     out[...] = result
     return out

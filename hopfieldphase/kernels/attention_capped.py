@@ -6,9 +6,10 @@ import numpy as np
 
 from hopfieldphase.core.arrays import Array
 from hopfieldphase.core.attention.capped import ConstrainedSoftmax, GreedyFilling, WaterFilling
-from hopfieldphase.kernels.attention_rows import acceptable, filled_rows, is_numpy
+from hopfieldphase.kernels.attention_rows import filled_rows, is_numpy
 from hopfieldphase.kernels.elementary import exp
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.row_batches import acceptable
 from hopfieldphase.kernels.screening import largest
 
 _EPSILON = 2.220446049250313e-16

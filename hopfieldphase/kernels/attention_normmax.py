@@ -4,9 +4,10 @@ import numpy as np
 
 from hopfieldphase.core.arrays import Array
 from hopfieldphase.core.attention.normmax import Normmax
-from hopfieldphase.kernels.attention_rows import acceptable, filled_rows, is_numpy
+from hopfieldphase.kernels.attention_rows import filled_rows, is_numpy
 from hopfieldphase.kernels.elementary import exp, log
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.row_batches import acceptable
 from hopfieldphase.kernels.rows import weights_row
 
 _SMALLEST_NORMAL = 2.2250738585072014e-308

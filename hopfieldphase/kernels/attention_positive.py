@@ -4,9 +4,10 @@ import numpy as np
 
 from hopfieldphase.core.arrays import Array
 from hopfieldphase.core.attention.positive import Exponential, LinearElu, LogElu, SquaredElu
-from hopfieldphase.kernels.attention_rows import acceptable, filled_rows, is_numpy
+from hopfieldphase.kernels.attention_rows import filled_rows, is_numpy
 from hopfieldphase.kernels.elementary import exp, log1p_and_reciprocal
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.row_batches import acceptable
 from hopfieldphase.kernels.screening import largest
 
 _EXPONENTIAL, _LINEAR, _SQUARED, _LOGARITHMIC = range(4)

@@ -7,11 +7,7 @@ import numpy as np
 
 from hopfieldphase.core.arrays import Array, float_array
 from hopfieldphase.core.attention.contract import Attention
-from hopfieldphase.core.errors import InputError
-from hopfieldphase.kernels.jit import jit
-from hopfieldphase.kernels.threads import run_chunks
-
-_LEAST_SCORES = 16384  # a chunk of fewer is done before another thread has woken up
+from hopfieldphase.kernels.row_batches import checked_out, contiguous_rows, spread
 
 # Fills out[start:stop] from rows[start:stop]; False where a row cannot be taken.
 Filler = Callable[[np.ndarray, np.ndarray, int, int], bool]
@@ -39,20 +35,9 @@ def filled_rows(
         scores = float_array(scores, "scores")[1]
     if scores.ndim == 0 or scores.shape[-1] == 0:
         attention.weights(scores)  # says what is wrong
-    if out is not None and (
-        not isinstance(out, np.ndarray)
-        or (out.shape, out.dtype) != (scores.shape, scores.dtype)
-        or not out.flags.writeable
-    ):
-        raise InputError(
-            f"out does not fit: give a writable NumPy array {scores.dtype}{scores.shape} like the result"
-        )
-    target = np.empty(scores.shape, scores.dtype) if out is None or not out.flags.c_contiguous else out
-    # The compiled code is made once, for writable arrays, although it never writes into the scores.
-    shared = np.may_share_memory(scores, target)
-    if shared or not scores.flags.c_contiguous or not scores.flags.writeable:
-        scores = scores.copy(order="C")
-    rows = scores.reshape(-1, scores.shape[-1])
+    out = checked_out(out, scores)
+    target = out if out.flags.c_contiguous else np.empty(scores.shape, scores.dtype)
+    rows = contiguous_rows(scores, target)
     filled = target.reshape(rows.shape)
 
     def checked(start: int, stop: int) -> None:
@@ -60,24 +45,7 @@ def filled_rows(
             attention.weights(scores)
             raise AssertionError(f"{attention.name}: compiled rows refuse what the map takes")
 
-    run_chunks(checked, len(rows), threads, least=-(-_LEAST_SCORES // rows.shape[1]))
-    if out is None or target is out:
-        return target
-    out[...] = target
+    spread(rows, threads, checked)
+    if target is not out:
+        out[...] = target
     return out
-
-
-@jit(reorder=True)
-def acceptable(z):
-    """Whether a row has a finite score and neither NaN nor +inf."""
-    product = 0.0
-    for i in range(z.size):
-        product += float(z[i]) * 0.0
-    if product == 0.0:
-        return True
-    finite = False
-    for i in range(z.size):
-        if not z[i] < np.inf:
-            return False
-        finite |= z[i] > -np.inf
-    return finite

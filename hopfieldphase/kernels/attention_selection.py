@@ -8,9 +8,10 @@ from hopfieldphase.core.arrays import Array
 from hopfieldphase.core.attention.contract import Attention
 from hopfieldphase.core.attention.selection import CappedEntmax, SparsemaxK, TopK, TopP
 from hopfieldphase.core.attention.tsallis import Entmax
-from hopfieldphase.kernels.attention_rows import acceptable, filled_rows, is_numpy
+from hopfieldphase.kernels.attention_rows import filled_rows, is_numpy
 from hopfieldphase.kernels.elementary import exp
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.row_batches import acceptable
 from hopfieldphase.kernels.rows import weights_row
 from hopfieldphase.kernels.screening import BLOCK, LANES, largest, top_score
 from hopfieldphase.kernels.thresholds import sort_descending

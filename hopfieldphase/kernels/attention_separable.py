@@ -6,15 +6,15 @@ import numpy as np
 
 from hopfieldphase.core.arrays import Array
 from hopfieldphase.core.attention.separable import Separable
-from hopfieldphase.kernels.attention_rows import acceptable, filled_rows, is_numpy
+from hopfieldphase.kernels.attention_rows import filled_rows, is_numpy
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.row_batches import acceptable, spread
 from hopfieldphase.kernels.screening import BLOCK, LANES, top_score
 from hopfieldphase.kernels.threads import run_chunks
 
 _STRETCH = 16  # scores that are passed over together when none of them can carry weight
 _ROUNDING = 1 + 1e-12  # of the cut
 _GAPS = 16  # halvings of the gap at which scores are counted
-_LEAST_SCORES = 16384  # a chunk of fewer is done before another thread has woken up
 _LEAST_PACKED = 65536  # a chunk of fewer spends its time in Python
 _WORTHWHILE = 0.5  # share of the scores up to which packing pays
 
@@ -79,7 +79,7 @@ def _sparse(
     def measured(start: int, stop: int) -> None:
         _measure(rows, margins, p, cuts, sizes, start, stop)
 
-    run_chunks(measured, len(rows), threads, least=-(-_LEAST_SCORES // n))
+    spread(rows, threads, measured)
     if sizes.min(initial=1) < 1:
         return False
     widest = int(sizes.max(initial=1))

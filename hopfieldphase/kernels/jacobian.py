@@ -12,10 +12,9 @@ from hopfieldphase.core.domain import tsallis_index
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels.elementary import exp, log
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.row_batches import checked_out, spread
 from hopfieldphase.kernels.screening import BLOCK, LANES, largest, top_score
-from hopfieldphase.kernels.threads import run_chunks
 
-_LEAST_WEIGHTS = 16384  # a chunk of fewer is done before another thread has woken up
 _SMALLEST_NORMAL = 2.2250738585072014e-308
 _LARGEST = 1.7976931348623157e308
 
@@ -80,18 +79,9 @@ def _action(
     if not all(isinstance(a, np.ndarray) or not array_api_compat.is_array_api_obj(a) for a in (p, v)):
         return (alpha if by_scores and not math.isinf(alpha) else 1.0) * core.jacobian_action(p, v, alpha)
     p, v = _same_shape(p, v)
-    if out is None:
-        out = np.empty(p.shape, p.dtype)
-    elif (
-        not isinstance(out, np.ndarray)
-        or (out.shape, out.dtype) != (p.shape, p.dtype)
-        or not (out.flags.c_contiguous and out.flags.writeable)
-        or np.may_share_memory(out, p)
-        or np.may_share_memory(out, v)
-    ):
-        raise InputError(
-            f"out does not fit: give a writable, contiguous NumPy array {p.dtype}{p.shape} of its own"
-        )
+    out = checked_out(out, p)
+    if not out.flags.c_contiguous or np.may_share_memory(out, p) or np.may_share_memory(out, v):
+        raise InputError("out is not contiguous, or shares memory with p or v: give an array of its own")
     if math.isinf(alpha):
         out[...] = 0
         return out
@@ -102,7 +92,7 @@ def _action(
         if _rows(rows, vectors, alpha, share, filled, start, stop) >= 0:
             core.jacobian_action(rows, vectors, alpha)  # says what is wrong
 
-    run_chunks(checked, len(rows), threads, least=-(-_LEAST_WEIGHTS // rows.shape[1]))
+    spread(rows, threads, checked)
     return out
 
 

@@ -16,10 +16,8 @@ from hopfieldphase.core.arrays import Array, pattern_array
 from hopfieldphase.core.domain import inverse_temperature, tsallis_index
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.kernels.jit import jit
+from hopfieldphase.kernels.row_batches import acceptable, checked_out, contiguous_rows, spread
 from hopfieldphase.kernels.rows import conjugate_row, weights_row
-from hopfieldphase.kernels.threads import run_chunks
-
-_LEAST_SCORES = 16384  # a chunk of fewer is done before another thread has woken up
 
 
 def weights(
@@ -68,8 +66,8 @@ def weights(
         return core.weights(scores, alpha, beta)
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
     scores = _float_scores(scores)
-    out = _checked_out(out, scores)
-    rows = _rows(scores, out)
+    out = checked_out(out, scores)
+    rows = contiguous_rows(scores, out)
     target = out if out.flags.c_contiguous else np.empty_like(out, order="C")
     filled = target.reshape(rows.shape)
     _run(rows, threads, lambda i, j: _weights_rows(rows, alpha, beta, filled, i, j), scores)
@@ -178,31 +176,11 @@ def _float_scores(scores: Array) -> np.ndarray:
     return scores
 
 
-def _checked_out(out: Array | None, scores: np.ndarray) -> np.ndarray:
-    if out is None:
-        return np.empty(scores.shape, scores.dtype)
-    if not isinstance(out, np.ndarray) or out.shape != scores.shape or out.dtype != scores.dtype:
-        given = f"{out.dtype}{out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise InputError(f"out is {given}: give a NumPy array {scores.dtype}{scores.shape} like the result")
-    if not out.flags.writeable:
-        raise InputError("out is read-only: give an array that can be written")
-    return out
-
-
-def _rows(scores: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """The scores as a contiguous (rows, M) array that does not overlap `out`."""
-    shared = out is not None and np.may_share_memory(scores, out)
-    # The compiled code is made once, for writable arrays, although it never writes into the scores.
-    if shared or not scores.flags.c_contiguous or not scores.flags.writeable:
-        scores = scores.copy(order="C")
-    return scores.reshape(-1, scores.shape[-1])
-
-
 def _reduced(kernel: Any, scores: Array, alpha: float, beta: float, threads: int | None) -> Array:
     """One number per row, from a kernel that fills `values[i:j]`."""
     alpha, beta = tsallis_index(alpha), inverse_temperature(beta)
     scores = _float_scores(scores)
-    rows = _rows(scores)
+    rows = contiguous_rows(scores)
     values = np.empty(len(rows), scores.dtype)
     _run(rows, threads, lambda i, j: kernel(rows, alpha, beta, values, i, j), scores)
     return values.reshape(scores.shape[:-1])[()]
@@ -216,7 +194,7 @@ def _run(rows: np.ndarray, threads: int | None, chunk: Callable[[int, int], int]
         if bad >= 0:
             raise InputError(_complaint(rows[bad], bad, scores.shape))
 
-    run_chunks(checked, len(rows), threads, least=-(-_LEAST_SCORES // rows.shape[1]))
+    spread(rows, threads, checked)
 
 
 def _complaint(row: np.ndarray, index: int, shape: tuple[int, ...]) -> str:
@@ -228,26 +206,10 @@ def _complaint(row: np.ndarray, index: int, shape: tuple[int, ...]) -> str:
     return f"scores has only -inf{place}: at least one pattern must be present"
 
 
-@jit(reorder=True)
-def _acceptable(z):
-    """Whether a row has a finite score and neither NaN nor +inf."""
-    product = 0.0
-    for i in range(z.size):
-        product += float(z[i]) * 0.0
-    if product == 0.0:
-        return True
-    finite = False
-    for i in range(z.size):
-        if not z[i] < np.inf:
-            return False
-        finite |= z[i] > -np.inf
-    return finite
-
-
 @jit
 def _weights_rows(rows, alpha, beta, out, start, stop):
     for i in range(start, stop):
-        if not _acceptable(rows[i]):
+        if not acceptable(rows[i]):
             return i
         weights_row(rows[i], alpha, beta, out[i])
     return -1
@@ -257,7 +219,7 @@ def _weights_rows(rows, alpha, beta, out, start, stop):
 def _threshold_rows(rows, alpha, beta, out, start, stop):
     p = np.empty(rows.shape[1], rows.dtype)
     for i in range(start, stop):
-        if not _acceptable(rows[i]):
+        if not acceptable(rows[i]):
             return i
         out[i] = weights_row(rows[i], alpha, beta, p)
     return -1
@@ -267,7 +229,7 @@ def _threshold_rows(rows, alpha, beta, out, start, stop):
 def _conjugate_rows(rows, alpha, beta, out, start, stop):
     p = np.empty(rows.shape[1], rows.dtype)
     for i in range(start, stop):
-        if not _acceptable(rows[i]):
+        if not acceptable(rows[i]):
             return i
         weights_row(rows[i], alpha, beta, p)
         out[i] = conjugate_row(rows[i], p, alpha, beta)

@@ -32,8 +32,9 @@ _LINES: dict[str, tuple[Any, float]] = {
 _LOOKS = tuple(zip(BRANCHES, ("v", "<", ">", "*", "P", "X", "p"), strict=True))
 _MARKS_PER_BRANCH = 4
 _NAMED_TOGETHER = 4
-# Part of the height of a panel that a name needs.
+# Part of the height of a panel that a name needs, and above the highest and below the lowest line.
 _ROOM = 0.05
+_MARGIN = 0.11
 # Unstable arms reach far above the minima: they are cut at this multiple of the highest one.
 _EXCESS_SHOWN = 2.5
 
@@ -71,8 +72,7 @@ def plot_branches(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tupl
         drawing.name(panels["a"])
         drawing.draw("free_energy", panels["b"])
         drawing.draw("excess", panels["c"])
-        for letter, ax in panels.items():
-            ax.set_title(f"({letter})", loc="left")
+        style.letter(panels.values())
         panels["b"].set_xlabel("")
         panels["b"].tick_params(labelbottom=False)
         panels["c"].set_ylabel(style.symbol(drawing.table["excess"]))
@@ -182,6 +182,7 @@ class _Drawing:
 
         Branches on one line share a label; large supports and lines close to others on both sides have none.
         """
+        ax.margins(y=_MARGIN)
         low, high = ax.get_ylim()
         groups: dict[float, list[int]] = {}
         for branch in self._looks:

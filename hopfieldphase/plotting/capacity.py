@@ -50,6 +50,4 @@ def _draw(tree: xr.DataTree, axes: tuple[Axes, ...]) -> None:
             draw_lines(data, name, "M", ax)
             set_scale(ax, data, name, scale)
             draw_reference(ax, name)
-            if name == "ipr":
-                ax.plot(data["M"], data["M"], color=style.THEORY, linestyle=":", linewidth=0.8, zorder=1)
             ax.set_title(f"{task} task", loc="right", fontsize=7.5)

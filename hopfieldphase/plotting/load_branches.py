@@ -54,8 +54,7 @@ def plot_load_branches(tree: xr.DataTree, axes: Sequence[Axes] | None = None) ->
         figure = style.new_figure(style.DOUBLE, 3.4)
         left, right = figure.subplots(1, 2)
         handles, caption = draw_load_branches(tree, left, right)
-        for letter, ax in (("a", left), ("b", right)):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter((left, right))
         figure.legend(handles=handles, title=caption, loc="outside lower center", ncols=4)
         return left, right
 

@@ -44,8 +44,7 @@ def plot_loops(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tuple[A
         left, right = figure.subplots(1, 2)
         _errors(tree, left)
         _coefficients(tree, right)
-        left.set_title("(a)", loc="left")
-        right.set_title("(b)", loc="left")
+        style.letter((left, right))
         return left, right
 
 

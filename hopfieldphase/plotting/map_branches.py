@@ -53,8 +53,7 @@ def plot_map_branches(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> 
         left, right = figure.subplots(1, 2)
         handles = _draw(tree, left, "overlap_max")
         _draw(tree, right, "spectral_radius")
-        for letter, ax in (("a", left), ("b", right)):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter((left, right))
         attrs = tree.attrs
         caption = f"{attention_text(attrs['attention'])}, $M = {attrs['M']}$, $d = {attrs['d']}$"
         figure.legend(handles=handles, title=caption, loc="outside lower center", ncols=len(handles))

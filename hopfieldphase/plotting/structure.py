@@ -67,7 +67,7 @@ def plot_structure(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> Pan
 def _draw_continued(
     continued: xr.Dataset, colours: Mapping[int, str], overlap: Axes, energy: Axes
 ) -> list[Artist]:
-    """What warm starts find beyond the ends of the branches; the legend entry."""
+    """What warm starts find beyond the ends of the branches; the legend entry, if any jumped."""
     parameter = "kappa" if "kappa" in continued.dims else "beta"
     for ax, name in ((overlap, "overlap_max"), (energy, "free_energy")):
         for branch, colour in colours.items():
@@ -76,8 +76,9 @@ def _draw_continued(
                 linestyle=_LINES[branch % len(_LINES)], zorder=1.5, label="_",
             )  # fmt: skip
         ax.relim()
-        ax.margins(y=0.08)  # room for the names beside the lines
         ax.autoscale_view(scalex=False)
+    if not continued["jumped"].any():
+        return []
     return [
         Line2D([], [], color="0.2", linewidth=0.7, linestyle=_LINES[0], label="after a jump (warm start)")
     ]

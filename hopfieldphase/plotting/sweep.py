@@ -48,8 +48,7 @@ def plot_sweep(dataset: xr.Dataset, axes: Sequence[Axes] | None = None) -> tuple
         figure = style.new_figure(style.DOUBLE, 3.0)
         left, right = figure.subplots(1, 2)
         handles, caption = draw_sweep(dataset, left, right)
-        for letter, ax in (("a", left), ("b", right)):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter((left, right))
         _legend_below(figure, handles, caption, ncols=len(handles))
         return left, right
 
@@ -137,7 +136,7 @@ def _draw_overlap(dataset: xr.Dataset, ax: Axes) -> list[Artist]:
     # Room for the arrows above and below.
     ax.margins(y=0.08)
     _finish(ax, dataset, style.label(overlap))
-    return [*sweeps, stored, *shades, jumps]
+    return [*sweeps, stored, *shades, *jumps]
 
 
 def _draw_support(dataset: xr.Dataset, ax: Axes) -> list[Artist]:
@@ -236,11 +235,12 @@ def _draw_window(dataset: xr.Dataset, loops: Sequence[Hysteresis], ax: Axes) -> 
     return handles
 
 
-def _draw_jumps(loops: Sequence[Hysteresis], ax: Axes) -> Line2D:
+def _draw_jumps(loops: Sequence[Hysteresis], ax: Axes) -> list[Artist]:
     """Jumps of each sweep: full height for one realization, ticks at the lower edge for several."""
-    one = len(loops) == 1
+    one, found = len(loops) == 1, False
     for way in schema.DIRECTIONS:
         jumps = [jump for loop in loops for jump in (loop.jumps_up if way == "up" else loop.jumps_down)]
+        found |= bool(jumps)
         ax.vlines(
             [(jump.before + jump.after) / 2 for jump in jumps],
             0,
@@ -252,7 +252,8 @@ def _draw_jumps(loops: Sequence[Hysteresis], ax: Axes) -> Line2D:
             label=f"jumps {way}",
         )
     line, marker = (":", "") if one else ("none", "|")
-    return Line2D([], [], color="0.2", linewidth=0.7, linestyle=line, marker=marker, label="jumps")
+    entry = Line2D([], [], color="0.2", linewidth=0.7, linestyle=line, marker=marker, label="jumps")
+    return [entry] if found else []
 
 
 def _legend_below(figure: Figure, handles: Sequence[Artist], caption: str, ncols: int) -> None:

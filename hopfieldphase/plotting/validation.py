@@ -44,8 +44,7 @@ def plot_validation(tree: xr.DataTree, axes: Sequence[Axes] | None = None) -> tu
         figure = style.new_figure(style.DOUBLE, 2.9)
         left, right = figure.subplots(1, 2)
         _draw(tree, left, right)
-        for letter, ax in (("a", left), ("b", right)):
-            ax.set_title(f"({letter})", loc="left")
+        style.letter((left, right))
         return left, right
 
 

@@ -4,6 +4,7 @@ from typing import Literal, NamedTuple
 
 from hopfieldphase.core.domain import tsallis_index
 from hopfieldphase.core.errors import InputError, shown
+from hopfieldphase.runs.spec_base import word_list
 
 Scaling = Literal["none", "logarithmic", "adaptive"]
 
@@ -49,12 +50,7 @@ def learned_map(name: str) -> LearnedMap:
 
 def map_names(given: object) -> tuple[str, ...]:
     """A comma list, or a sequence of names, as names of maps; `InputError` for an unknown or repeated one."""
-    names = given.split(",") if isinstance(given, str) else given
-    if not isinstance(names, list | tuple) or not names:
-        raise InputError(f"maps = {shown(given)}: give names like softmax,entmax-1.5,sparsemax")
-    stripped = tuple(str(name).strip() for name in names)
-    for name in stripped:
+    names = word_list("maps", given, f"{', '.join(_NAMED)} and entmax-ALPHA, like entmax-1.5")
+    for name in names:
         learned_map(name)
-    if len(set(stripped)) < len(stripped):
-        raise InputError(f"maps = {','.join(stripped)}: give each map once")
-    return stripped
+    return names

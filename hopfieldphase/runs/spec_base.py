@@ -184,6 +184,17 @@ def _complaint(error: ValidationError, known: tuple[str, ...]) -> str:
     return f"{name} = {shown(first['input'])}: {first['msg'].replace('Input should', 'it must', 1)}"
 
 
+def word_list(name: str, given: object, known: str) -> tuple[str, ...]:
+    """Read a comma list, or a sequence, of words, each once; an `InputError` says what is known."""
+    parts = given.split(",") if isinstance(given, str) else given
+    if not isinstance(parts, list | tuple) or not parts:
+        raise InputError(f"{name} = {shown(given)} is no list of words: use {known}")
+    found = tuple(str(part).strip() for part in parts)
+    if len(set(found)) < len(found):
+        raise InputError(f"{name} = {shown(','.join(found))}: give each once")
+    return found
+
+
 def words(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
     """Read a comma list, or a sequence, of some known words, each once.
 
@@ -192,15 +203,10 @@ def words(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
     InputError
         For anything else; the nearest known word is named.
     """
-    parts = given.split(",") if isinstance(given, str) else given
-    if not isinstance(parts, list | tuple) or not parts:
-        raise InputError(f"{name} = {shown(given)} is no list of words: use {', '.join(known)}")
-    found = tuple(str(part).strip() for part in parts)
-    for part in found:
-        if part not in known:
-            raise InputError(f"{name} has {shown(part)}{nearest(part, known)}: use {', '.join(known)}")
-    if len(set(found)) < len(found):
-        raise InputError(f"{name} = {shown(','.join(found))}: give each once")
+    found = word_list(name, given, ", ".join(known))
+    for word in found:
+        if word not in known:
+            raise InputError(f"{name} has {shown(word)}{nearest(word, known)}: use {', '.join(known)}")
     return found
 
 

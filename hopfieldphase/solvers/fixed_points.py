@@ -19,7 +19,15 @@ from hopfieldphase.kernels.attention import weights as compiled_weights
 from hopfieldphase.model import AttentionModel, sorted_eigenvalues
 from hopfieldphase.solvers.options import start_state
 
-__all__ = ["FixedPoint", "Settled", "find_fixed_point", "numpy_model", "residual_tolerance", "settle"]
+__all__ = [
+    "FixedPoint",
+    "Settled",
+    "find_fixed_point",
+    "fixed_point_sentence",
+    "numpy_model",
+    "residual_tolerance",
+    "settle",
+]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -51,6 +59,17 @@ LEAP = 10.0
 # A state that comes back this close while single updates are longer than MOVES repeats a cycle.
 RECURS = 1e-9
 MOVES = 1e-5
+
+
+_SENTENCES = {
+    Status.CONVERGED: "an attracting fixed point: x = T(x), with a spectral radius below 1",
+    Status.SADDLE_NOT_ESCAPED: "a fixed point that does not attract, or is at the margin of it",
+}
+
+
+def fixed_point_sentence(status: Status) -> str:
+    """What a status means for updates of any map, with or without a free energy."""
+    return _SENTENCES.get(status, status.sentence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +109,11 @@ class FixedPoint:
     weights: Vector
     overlaps: Vector
     free_energy: float
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        return fixed_point_sentence(self.status)
 
     @property
     def spectral_radius(self) -> float:

@@ -303,7 +303,9 @@ def test_bad_input_is_named(options, message):
 
 def test_to_follow_a_cycle_is_refused():
     model = HopfieldModel(np.eye(2), scale=1.0, attention=DECREASING)
-    with pytest.raises(InputError, match="reaches no attracting fixed point"):
+    with pytest.raises(
+        InputError, match=r"no attracting fixed point at beta = 3 \(the updates repeat a cycle"
+    ):
         follow_map(model, [0.8, 0.1], 3.0, (2.5, 4.0))
 
 

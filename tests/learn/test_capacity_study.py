@@ -76,7 +76,7 @@ def test_specs():
         ({"loads": "10"}, "loads has 10 memories"),
         ({"maps": "softmin"}, "maps has 'softmin': choose among softmax, sparsemax"),
         ({"maps": "entmax-0"}, "alpha = 0"),
-        ({"maps": "softmax,softmax"}, "give each map once"),
+        ({"maps": "softmax,softmax"}, "give each once"),
         ({"tasks": "both"}, "tasks has 'both': use selective, uniform"),
     ],
 )

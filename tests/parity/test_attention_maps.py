@@ -195,7 +195,7 @@ def test_maps_without_a_compiled_routine():
     out = np.empty_like(z)
     assert hp.weights(attention, z, out=out) is out
     np.testing.assert_array_equal(out, attention.weights(z))
-    with pytest.raises(InputError, match=r"out does not fit: give a NumPy array float64\(5, 6\)"):
+    with pytest.raises(InputError, match=r"out is float64\(6,\): give a NumPy array float64\(5, 6\)"):
         hp.weights(attention, z, out=out[0])
     with pytest.raises(InputError, match=r"attention = 'softmax' is no attention map"):
         hp.weights("softmax", z)

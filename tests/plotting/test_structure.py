@@ -28,6 +28,28 @@ def test_four_labelled_panels_in_one_figure(tree):
         assert ax.get_ylabel()
 
 
+def test_names_of_branches_lie_within_their_panel(tree):
+    overlap = plot_structure(tree)[2]
+    figure = style.figure_of(overlap)
+    figure.draw_without_rendering()
+    names = [text.get_window_extent() for text in overlap.texts if text.get_text().startswith("{")]
+    assert names
+    assert all(overlap.bbox.y0 < box.y0 < box.y1 < overlap.bbox.y1 for box in names)
+
+
+def test_the_legend_says_what_follows_a_jump_where_one_does(tree):
+    def said(drawn):
+        legend = style.figure_of(plot_structure(drawn)[2]).subfigs[1].legends[0]
+        return [text.get_text() for text in legend.get_texts()]
+
+    still = tree.copy()
+    still["continued"] = (
+        still["continued"].to_dataset().assign(jumped=structure_parts(tree)[2]["jumped"] & False)
+    )
+    assert "after a jump (warm start)" in said(tree)
+    assert "after a jump (warm start)" not in said(still)
+
+
 def test_warm_starts_are_drawn_as_they_are(tree):
     continued = structure_parts(tree)[2]
     _, _, overlap, energy = plot_structure(tree)

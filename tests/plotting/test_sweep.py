@@ -107,6 +107,12 @@ def test_jumps_of_one_realization_are_thin_dotted_lines_of_full_height(single):
     assert drawn.get_linewidths()[0] < 1
 
 
+def test_the_legend_explains_nothing_that_is_not_drawn(single):
+    assert "jumps" in words(plot_overlap(single).figure.legends[0])
+    still = single.assign(jumped=single["jumped"] & False)
+    assert "jumps" not in words(plot_overlap(still).figure.legends[0])
+
+
 def test_saturation_is_a_dotted_line_behind_the_sweeps(dataset):
     ax = plot_overlap(dataset)
     symbol = r"$s^2\,\mathrm{max}_\mu |\xi^\mu|^2$"

@@ -202,9 +202,12 @@ def test_the_spectral_radius_is_the_rate_of_the_updates():
 def test_a_decreasing_kernel_settles_on_a_cycle_of_two():
     # On two orthonormal patterns the difference of the weights obeys u' = -tanh(beta u / 2).
     model = HopfieldModel(np.eye(2), scale=1.0, attention=DECREASING)
-    assert find_fixed_point(model, [0.8, 0.1], 1.9).status is Status.CONVERGED
+    settled = find_fixed_point(model, [0.8, 0.1], 1.9)
+    assert settled.status is Status.CONVERGED
+    assert "attracting fixed point" in settled.sentence
     found = find_fixed_point(model, [0.8, 0.1], 3.0)
     assert (found.status, found.period) == (Status.LIMIT_CYCLE, 2)
+    assert "repeat a cycle" in found.sentence
     u = abs(found.x[0] - found.x[1])
     assert u == pytest.approx(np.tanh(1.5 * u), abs=1e-8)
     assert np.isnan(found.eigenvalues).all()
