@@ -9,6 +9,7 @@ import typer
 from hopfieldphase.cli.app import app
 from hopfieldphase.cli.console import prepare_streams, silence
 from hopfieldphase.cli.failures import INTERRUPTED, report_failure
+from hopfieldphase.cli.interrupts import interruptible
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -22,12 +23,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     words = list(sys.argv[1:] if arguments is None else arguments)
     prepare_streams()
     try:
-        command = typer.main.get_command(app)
-        code = command.main(words or ["--help"], prog_name="hopfieldphase", standalone_mode=False)
-        if code == INTERRUPTED:  # this is how typer passes Ctrl-C on
-            raise KeyboardInterrupt
+        with interruptible():
+            command = typer.main.get_command(app)
+            code = command.main(words or ["--help"], prog_name="hopfieldphase", standalone_mode=False)
+            if code == INTERRUPTED:  # this is how typer passes Ctrl-C on
+                raise KeyboardInterrupt
     except (Exception, KeyboardInterrupt) as error:
         code = report_failure(error, debug="--debug" in words)
+        # Until the next exec, an interrupt that met one makes Python end by the signal, not by its exit code.
+        exec("")
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

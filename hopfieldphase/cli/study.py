@@ -1,17 +1,15 @@
 """What every command with a result folder does: find the finished result, or compute it, and report."""
 
 import shlex
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import typer
 
 from hopfieldphase.cli.console import Console
-from hopfieldphase.cli.failures import NOT_CONVERGED, Interrupted
+from hopfieldphase.cli.failures import NOT_CONVERGED
+from hopfieldphase.cli.interrupts import interrupts
 
 SHOWN_FAILURES = 5
 
@@ -78,7 +76,7 @@ def run_study(
     def finished() -> dict[str, Any] | None:
         return read_summary(path, spec.fingerprint, with_figure=plot)
 
-    with _interrupts(path, finished):
+    with interrupts(path, finished):
         summary = None if force else finished()
         verb = "wrote" if summary is None else "kept"
         if summary is not None:
@@ -115,32 +113,3 @@ def draw(plot: str, data: Any, file: Path) -> None:
     from hopfieldphase.runs.studies import load
 
     save(figure_of(load(plot)(data)), file)
-
-
-@contextmanager
-def _interrupts(path: Path, finished: Callable[[], object]) -> Iterator[None]:
-    """Take the end of a job by a batch system as Ctrl-C, and say so where either came too late to matter."""
-    try:
-        with _ended_like_interrupted():
-            yield
-    except KeyboardInterrupt:
-        if finished() is None:
-            raise
-        raise Interrupted(f"interrupted; the result in {path} is complete") from None
-
-
-@contextmanager
-def _ended_like_interrupted() -> Iterator[None]:
-    """Let a batch system that ends the job do what Ctrl-C does, so that what was finished is kept."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    old = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, old)

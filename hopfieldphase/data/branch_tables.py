@@ -1,10 +1,9 @@
 """The groups of a tree of branches, from the branches themselves."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -15,6 +14,7 @@ from hopfieldphase.continuation.discovery import SAME_STATE
 from hopfieldphase.data import branch_schema as schema
 from hopfieldphase.data.branch_arcs import ArcPoint, equations_of, points_of
 from hopfieldphase.data.branch_schema import NOTHING, PHASES
+from hopfieldphase.data.state_columns import Columns, columns_dataset, filled, lists, observed, vectors
 from hopfieldphase.phases.coexistence import all_coexistence
 from hopfieldphase.phases.equilibrium import Equilibrium, equilibrium
 from hopfieldphase.phases.stretches import Stretch, stable_stretches
@@ -30,7 +30,6 @@ ABSENT, EQUILIBRIUM, METASTABLE, UNSTABLE = range(len(PHASES))
 _KINDS = {kind: i for i, kind in enumerate(PointKind)}
 
 Coexistence = tuple[int, int, SpecialPoint]
-Columns = dict[str, Any]
 
 
 def tables(branches: BranchSet, grid: Vector) -> dict[str, xr.Dataset]:
@@ -55,7 +54,13 @@ def tables(branches: BranchSet, grid: Vector) -> dict[str, xr.Dataset]:
         "equilibrium": _equilibrium_columns(line.intervals),
         "patterns": {"pattern": np.asarray(branches.model.patterns, dtype=np.float64)},
     }
-    return {group: _dataset(group, found) for group, found in columns.items()}
+    layouts = dict(schema.GROUPS)
+    if "unknown" in columns["arcs"]:
+        layouts["arcs"] = {**layouts["arcs"], **schema.SOLUTIONS}
+    return {
+        group: columns_dataset(found, layouts[group], schema.FLAGS, schema.COMMENTS[group])
+        for group, found in columns.items()
+    }
 
 
 class MaxwellLine:
@@ -164,8 +169,8 @@ def _branch_columns(branches: BranchSet, numbered: _Numbered, crossings: Sequenc
     upper = [_row_at(numbered, i, branch.upper) for i, branch in enumerate(branches)]
     return {
         "branch": range(len(branches)),
-        "support": _padded([state.support for state in states]),
-        **_observed(states),
+        "support": lists([state.support for state in states]),
+        **observed(states),
         "leading": [int(np.argmax(state.weights)) for state in states],
         "leading_weight": [float(np.max(state.weights)) for state in states],
         "beta_min": [branch.lower for branch in branches],
@@ -223,7 +228,7 @@ def _piece_columns(numbered: _Numbered) -> Columns:
     pieces = [piece for _, piece in numbered.pieces]
     return {
         "branch": [branch for branch, _ in numbered.pieces],
-        "support": _padded([piece.support for piece in pieces]),
+        "support": lists([piece.support for piece in pieces]),
         "support_size": [len(piece.support) for piece in pieces],
         "beta_min": [piece.lower for piece in pieces],
         "beta_max": [piece.upper for piece in pieces],
@@ -248,7 +253,7 @@ def _point_columns(branches: BranchSet, numbered: _Numbered, crossings: Sequence
         "branch": [i for i, _ in rows],
         "kind": [_KINDS[point.kind] for point in points],
         "beta": [point.parameter for point in points],
-        "patterns": _padded([point.patterns for point in points]),
+        "patterns": lists([point.patterns for point in points]),
         "multiplicity": [point.multiplicity for point in points],
         "goes_on": [point.goes_on for point in points],
         "jump": [point.is_jump for point in points],
@@ -258,14 +263,14 @@ def _point_columns(branches: BranchSet, numbered: _Numbered, crossings: Sequence
         "bracket_max": [point.bracket[1] for point in points],
         "precision": [point.precision for point in points],
         "status": [int(point.status) for point in points],
-        **_observed([point.state for point in points]),
-        "state": _vectors([point.state for point in points], branches.model.d),
+        **observed([point.state for point in points]),
+        "state": vectors([point.state for point in points], branches.model.d),
         "landing_branch": landing + [j for _, j, _ in equal],
         "landing_beta": [math.nan if point.landing is None else point.landing.beta for point in points],
-        "landing_free_energy": _observed([point.landing for point in points])["free_energy"],
-        "landing_overlap_max": _observed([point.landing for point in points])["overlap_max"],
-        "landing_support": _padded([() if p.landing is None else p.landing.support for p in points]),
-        "landing_state": _vectors([point.landing for point in points], branches.model.d),
+        "landing_free_energy": observed([point.landing for point in points])["free_energy"],
+        "landing_overlap_max": observed([point.landing for point in points])["overlap_max"],
+        "landing_support": lists([() if p.landing is None else p.landing.support for p in points]),
+        "landing_state": vectors([point.landing for point in points], branches.model.d),
     }
 
 
@@ -298,15 +303,15 @@ def _arc_columns(runs: Sequence[_Run]) -> Columns:
     columns: Columns = {
         "piece": [run.piece for run, _, _ in rows],
         "beta": [point.beta for _, point, _ in rows],
-        **_observed([point.state for _, point, _ in rows]),
+        **observed([point.state for _, point, _ in rows]),
         "excess": [excess for _, _, excess in rows],
         "phase": [run.phase for run, _, _ in rows],
     }
     unknowns = [point.unknown for _, point, _ in rows if point.unknown is not None]
     tangents = [point.tangent for _, point, _ in rows if point.tangent is not None]
     if unknowns:
-        columns["unknown"] = _filled(unknowns)
-        columns["tangent"] = _filled([tangent[:-1] for tangent in tangents])
+        columns["unknown"] = filled(unknowns)
+        columns["tangent"] = filled([tangent[:-1] for tangent in tangents])
         columns["tangent_beta"] = [float(tangent[-1]) for tangent in tangents]
     return columns
 
@@ -326,11 +331,11 @@ def _curve_columns(branches: BranchSet, grid: Vector, runs: Sequence[_Run]) -> C
                 best[key] = (run, point.state)
     shape = (len(branches), grid.size)
     columns: Columns = {"branch": range(len(branches)), "beta": grid}
-    for name in _observed([]):
+    for name in observed([]):
         columns[name] = np.full(shape, 0 if name == "support_size" else math.nan)
     columns |= {"index": np.full(shape, NOTHING), "phase": np.full(shape, ABSENT)}
     for where, (run, state) in best.items():
-        for name, values in _observed([state]).items():
+        for name, values in observed([state]).items():
             columns[name][where] = values[0]
         columns["index"][where] = run.index
         columns["phase"][where] = run.phase
@@ -350,51 +355,3 @@ def _equilibrium_columns(intervals: Sequence[Equilibrium]) -> Columns:
         "beta_max": [interval.upper for interval in intervals],
         "transition": [_KINDS[kind] for kind in kinds],
     }
-
-
-def _observed(states: Sequence[State | None]) -> dict[str, list[Any]]:
-    """The observables of states; NaN, and support size 0, where there is none."""
-    return {
-        "free_energy": [math.nan if state is None else state.free_energy for state in states],
-        "overlap_max": [math.nan if state is None else state.overlap_max for state in states],
-        "ipr": [math.nan if state is None else 1 / float(state.weights @ state.weights) for state in states],
-        "support_size": [0 if state is None else len(state.support) for state in states],
-        "hessian_min": [math.nan if state is None else state.hessian_min for state in states],
-    }
-
-
-def _padded(lists: Sequence[tuple[int, ...]]) -> np.ndarray:
-    longest = max((len(items) for items in lists), default=0)
-    table = np.full((len(lists), max(1, longest)), NOTHING, dtype=np.int64)
-    for row, items in zip(table, lists, strict=True):
-        row[: len(items)] = items
-    return table
-
-
-def _filled(vectors: Sequence[Vector]) -> np.ndarray:
-    """Vectors of different lengths as rows that end in NaN."""
-    table = np.full((len(vectors), max(vector.size for vector in vectors)), math.nan)
-    for row, vector in zip(table, vectors, strict=True):
-        row[: vector.size] = vector
-    return table
-
-
-def _vectors(states: Sequence[State | None], d: int) -> np.ndarray:
-    return np.array([np.full(d, math.nan) if state is None else state.x for state in states]).reshape(-1, d)
-
-
-def _dataset(group: str, columns: Mapping[str, Any]) -> xr.Dataset:
-    layout = dict(schema.GROUPS[group])
-    if "unknown" in columns:
-        layout |= schema.SOLUTIONS
-    variables = {
-        name: xr.Variable(
-            dims,
-            np.asarray(columns[name]).astype(quantity.dtype),
-            {**quantity.attrs, **schema.FLAGS.get(name, {})},
-        )
-        for name, (dims, quantity) in layout.items()
-    }
-    coordinates = {name: variable for name, variable in variables.items() if variable.dims == (name,)}
-    data = {name: variable for name, variable in variables.items() if name not in coordinates}
-    return xr.Dataset(data, coords=coordinates, attrs={"comment": schema.COMMENTS[group]})

@@ -1,16 +1,14 @@
 """Sets of branches in the memory load as labelled trees."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import hopfieldphase
-from hopfieldphase.continuation.branch import Branch, Piece, PointKind, SpecialPoint, State, Vector
+from hopfieldphase.continuation.branch import Branch, Piece, PointKind, SpecialPoint, Vector
 from hopfieldphase.continuation.discovery import SAME_STATE
 from hopfieldphase.continuation.load_branches import LoadBranchSet
 from hopfieldphase.continuation.load_pieces import ConstantPiece, count_at
@@ -19,11 +17,10 @@ from hopfieldphase.data import attributes, schema
 from hopfieldphase.data import load_branch_schema as layout
 from hopfieldphase.data.branch_schema import NOTHING
 from hopfieldphase.data.provenance import git_revision
+from hopfieldphase.data.state_columns import Columns, columns_dataset, lists, observed, vectors
 from hopfieldphase.phases.load_coexistence import all_swaps
 
 _KINDS = {kind: position for position, kind in enumerate(PointKind)}
-
-Columns = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +79,10 @@ class LabelledLoadBranchSet(LoadBranchSet):
             "curves": _curves(self),
             "coexistence": _coexistence(self),
         }
-        groups = {f"/{name}": _dataset(name, table) for name, table in columns.items()}
+        groups = {
+            f"/{name}": columns_dataset(table, layout.GROUPS[name], layout.FLAGS, layout.COMMENTS[name])
+            for name, table in columns.items()
+        }
         return xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs)} | groups)
 
 
@@ -92,8 +92,8 @@ def _branches(found: LoadBranchSet) -> Columns:
     first = last + 1 - [len(branch.special_points) for branch in found]
     return {
         "branch": range(len(found)),
-        "support": _lists([state.support for state in states]),
-        **_observed(states),
+        "support": lists([state.support for state in states]),
+        **observed(states),
         "leading": [int(np.argmax(state.weights)) for state in states],
         "leading_weight": [float(np.max(state.weights)) for state in states],
         **_reach(found, [(branch.lower, branch.upper) for branch in found]),
@@ -110,12 +110,12 @@ def _pieces(found: LoadBranchSet) -> Columns:
     lower = np.array([row + i for row, (i, _) in enumerate(pieces)], dtype=np.int64)
     return {
         "branch": [i for i, _ in pieces],
-        "support": _lists([state.support for state in states]),
+        "support": lists([state.support for state in states]),
         **_reach(found, [(piece.lower, piece.upper) for _, piece in pieces]),
         "kappa_min_point": lower,
         "kappa_max_point": lower + 1,
-        **_observed(states),
-        "state": _vectors(states, found.model.d),
+        **observed(states),
+        "state": vectors(states, found.model.d),
     }
 
 
@@ -123,22 +123,22 @@ def _points(found: LoadBranchSet) -> Columns:
     rows = [(i, point) for i, branch in enumerate(found) for point in branch.special_points]
     points = [point for _, point in rows]
     landings = [point.landing for point in points]
-    seen = _observed(landings)
+    seen = observed(landings)
     return {
         "branch": [i for i, _ in rows],
         "kind": [_KINDS[point.kind] for point in points],
         "M": [count_at(point.parameter, found.model.d) for point in points],
         "kappa": [point.parameter for point in points],
-        "patterns": _lists([point.patterns for point in points]),
+        "patterns": lists([point.patterns for point in points]),
         "goes_on": [point.goes_on for point in points],
         "jump": [point.is_jump for point in points],
         "status": [int(point.status) for point in points],
-        **_observed([point.state for point in points]),
+        **observed([point.state for point in points]),
         "landing_branch": [_landing(found, point) for point in points],
         "landing_free_energy": seen["free_energy"],
         "landing_overlap_max": seen["overlap_max"],
-        "landing_support": _lists([() if state is None else state.support for state in landings]),
-        "landing_state": _vectors(landings, found.model.d),
+        "landing_support": lists([() if state is None else state.support for state in landings]),
+        "landing_state": vectors(landings, found.model.d),
     }
 
 
@@ -162,7 +162,7 @@ def _position(piece: Piece, kappa: float) -> Vector:
 
 def _curves(found: LoadBranchSet) -> Columns:
     rows = [
-        _observed([branch.at(kappa) if _lives(branch, M) else None for kappa, M in _grid(found)])
+        observed([branch.at(kappa) if _lives(branch, M) else None for kappa, M in _grid(found)])
         for branch in found
     ]
     return {
@@ -202,46 +202,3 @@ def _reach(found: LoadBranchSet, ends: Sequence[tuple[float, float]]) -> Columns
         "kappa_min": [lower for lower, _ in ends],
         "kappa_max": [upper for _, upper in ends],
     }
-
-
-def _observed(states: Sequence[State | None]) -> dict[str, list[Any]]:
-    """The observables of states; NaN, and support size 0, where there is none."""
-    rows = [
-        (math.nan, math.nan, math.nan, 0, math.nan)
-        if state is None
-        else (
-            state.free_energy,
-            state.overlap_max,
-            1 / float(state.weights @ state.weights),
-            len(state.support),
-            state.hessian_min,
-        )
-        for state in states
-    ]
-    return {name: [row[k] for row in rows] for k, name in enumerate(layout.OBSERVED)}
-
-
-def _lists(rows: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Lists of patterns as rows of one length."""
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    table = np.full((len(rows), max(1, lengths.max(initial=0))), NOTHING, dtype=np.int64)
-    table[np.arange(table.shape[1]) < lengths[:, None]] = list(chain.from_iterable(rows))
-    return table
-
-
-def _vectors(states: Sequence[State | None], d: int) -> np.ndarray:
-    return np.array([np.full(d, math.nan) if state is None else state.x for state in states]).reshape(-1, d)
-
-
-def _dataset(group: str, columns: Columns) -> xr.Dataset:
-    variables = {
-        name: xr.Variable(
-            dims,
-            np.asarray(columns[name]).astype(quantity.dtype),
-            {**quantity.attrs, **layout.FLAGS.get(name, {})},
-        )
-        for name, (dims, quantity) in layout.GROUPS[group].items()
-    }
-    coordinates = {name: variable for name, variable in variables.items() if variable.dims == (name,)}
-    data = {name: variable for name, variable in variables.items() if name not in coordinates}
-    return xr.Dataset(data, coords=coordinates, attrs={"comment": layout.COMMENTS[group]})

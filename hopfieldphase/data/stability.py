@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from hopfieldphase.data import schema
 from hopfieldphase.data.measurement import labelled, measurement
-from hopfieldphase.dynamics.stability import Descent, FixedPoint, Forecast, Outcome
+from hopfieldphase.dynamics.minimum import Forecast, Minimum
+from hopfieldphase.dynamics.stability import Descent, Outcome
 
 TITLE = "update stability"
 RELATIVE_FROM = 0.01
@@ -40,7 +41,7 @@ _PATHS = {
 
 
 def stability_tree(
-    point: FixedPoint,
+    point: Minimum,
     factors: Sequence[float],
     descents: Sequence[Descent],
     rates: Sequence[NDArray[np.float64]],
@@ -50,7 +51,7 @@ def stability_tree(
 
     Parameters
     ----------
-    point : FixedPoint
+    point : Minimum
     factors : sequence of float
         Step sizes in units of η_crit.
     descents : sequence of Descent

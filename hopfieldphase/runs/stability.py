@@ -5,7 +5,9 @@ import xarray as xr
 
 from hopfieldphase.continuation.starts import initial_state
 from hopfieldphase.data.stability import stability_tree
-from hopfieldphase.dynamics.stability import descend, find_fixed_point, measured_rates
+from hopfieldphase.dynamics.minimum import find_minimum
+from hopfieldphase.dynamics.modes import measured_rates
+from hopfieldphase.dynamics.stability import descend
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.parallel import Progress
 from hopfieldphase.runs.sources import make_patterns
@@ -40,7 +42,7 @@ def stability(spec: StabilitySpec, *, progress: Progress | None = None) -> xr.Da
     model = HopfieldModel(make_patterns(spec.patterns, spec.realization), spec.alpha)
     # The names that the spec allows, the mean and a pattern, are never relaxed: any options do.
     options = solver_options("auto", None, None, True, np.float64)
-    point = find_fixed_point(model, initial_state(model, spec.start, spec.beta, options), spec.beta)
+    point = find_minimum(model, initial_state(model, spec.start, spec.beta, options), spec.beta)
     descents, rates = [], []
     for done, factor in enumerate(spec.steps, start=1):
         step = factor * point.critical_step

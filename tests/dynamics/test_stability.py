@@ -9,17 +9,9 @@ from hypothesis import strategies as st
 
 from hopfieldphase.core.errors import InputError
 from hopfieldphase.core.patterns import clustered, two_keys
-from hopfieldphase.dynamics.stability import (
-    FixedPoint,
-    Forecast,
-    Outcome,
-    cubic_coupling,
-    descend,
-    escape_radius,
-    find_fixed_point,
-    measured_rates,
-    predicted_components,
-)
+from hopfieldphase.dynamics.minimum import Forecast, Minimum, find_minimum
+from hopfieldphase.dynamics.modes import cubic_coupling, measured_rates, predicted_components
+from hopfieldphase.dynamics.stability import Outcome, descend, escape_radius
 from hopfieldphase.kernels import descent as kernel
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.solvers.options import kernel_problem
@@ -31,23 +23,23 @@ RATE_ACCURACY = 1e-7
 ALPHAS = [0.6, 1.0, 1.3, 1.5, 1.8]
 
 
-def point_of(alpha: float, beta: float = 40.0, seed: int = 1) -> FixedPoint:
+def point_of(alpha: float, beta: float = 40.0, seed: int = 1) -> Minimum:
     model = HopfieldModel(clustered(20, 16, seed=seed), alpha=alpha)
-    return find_fixed_point(model, model.scale * model.patterns[0], beta)
+    return find_minimum(model, model.scale * model.patterns[0], beta)
 
 
 @pytest.fixture(scope="module")
-def stored() -> FixedPoint:
+def stored() -> Minimum:
     """A stored pattern of the default data at α = 2, β = 300."""
     model = HopfieldModel(clustered(100, 64, clusters=4, delta=0.04, seed=0), alpha=2.0)
-    return find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    return find_minimum(model, model.scale * model.patterns[0], 300.0)
 
 
 @pytest.fixture(scope="module")
-def mixture() -> FixedPoint:
+def mixture() -> Minimum:
     """The minimum of the default data at α = 1, β = 300."""
     model = HopfieldModel(clustered(100, 64, clusters=4, delta=0.04, seed=0), alpha=1.0)
-    return find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    return find_minimum(model, model.scale * model.patterns[0], 300.0)
 
 
 @pytest.mark.parametrize("alpha", [*ALPHAS, 2.0, 2.5, math.inf])
@@ -119,7 +111,7 @@ def test_measured_rates_see_a_wrong_eigenvalue():
 def test_the_bound_is_sharp(alpha, seed, below, above):
     model = HopfieldModel(clustered(12, 8, seed=seed), alpha=alpha)
     try:
-        point = find_fixed_point(model, model.scale * model.patterns[0], 30.0)
+        point = find_minimum(model, model.scale * model.patterns[0], 30.0)
     except InputError:
         return
     amplitude = 1e-5 * point.length
@@ -167,7 +159,7 @@ def test_resonant_modes_have_a_finite_response():
 def test_the_coupling_is_the_second_difference_of_the_gradient(alpha):
     model = HopfieldModel(clustered(20, 16, seed=1), alpha=alpha)
     beta = 20.0
-    point = find_fixed_point(model, model.scale * model.patterns.mean(axis=0), beta)
+    point = find_minimum(model, model.scale * model.patterns.mean(axis=0), beta)
     assert (model.weights(point.x, beta) > 0).sum() > 1
     h = 1e-4 * point.length
     states = point.x + h * np.array([[-1.0], [0.0], [1.0]]) * point.soft
@@ -183,7 +175,7 @@ def test_the_coupling_is_the_second_difference_of_the_gradient(alpha):
 def test_modes_off_the_span_of_the_support_are_not_fed():
     # α = 1.5: directions that no pattern of the support has, of curvature β, couple to nothing.
     model = HopfieldModel(clustered(100, 64, clusters=4, delta=0.04, seed=1), alpha=1.5)
-    point = find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    point = find_minimum(model, model.scale * model.patterns[0], 300.0)
     free = np.abs(point.eigenvalues / 300.0 - 1) < 1e-9
     size = (model.weights(point.x, 300.0) > 0).sum()
     assert free.sum() == 64 - (size - 1)
@@ -208,7 +200,7 @@ def test_the_onset_is_predicted_to_second_order(mixture, factor):
 
 def test_nothing_is_predicted_across_a_change_of_the_support():
     model = HopfieldModel(clustered(100, 64, clusters=4, delta=0.04, seed=1), alpha=1.5)
-    point = find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    point = find_minimum(model, model.scale * model.patterns[0], 300.0)
     step = 1.1 * point.critical_step
     far, near = (descend(point, step, amplitude=amplitude) for amplitude in (1e-2, 1e-5))
     assert not far.support_kept
@@ -231,7 +223,7 @@ def test_rounding_seeds_the_growth_for_tiny_amplitudes(mixture):
 def test_modes_that_are_not_fed_grow_from_rounding():
     # The unstable modes of this state lie off the span of its support: not even a larger A feeds them.
     model = HopfieldModel(clustered(100, 64, clusters=4, delta=0.04, seed=2), alpha=1.5)
-    point = find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    point = find_minimum(model, model.scale * model.patterns[0], 300.0)
     path = descend(point, 1.02 * point.critical_step, amplitude=1e-4)
     assert path.seed < path.seed_linear < 1e-15
     assert path.onset is not None
@@ -252,7 +244,7 @@ def test_the_distance_decays_before_it_grows(mixture):
 def test_beyond_the_radius_every_step_leads_farther(alpha, factor, seed):
     rng = np.random.default_rng(seed)
     model = HopfieldModel(clustered(12, 8, seed=0), alpha=2.0)
-    point = find_fixed_point(model, model.scale * model.patterns[0], 60.0)
+    point = find_minimum(model, model.scale * model.patterns[0], 60.0)
     model = HopfieldModel(model.patterns, alpha=alpha)
     step = factor * point.critical_step
     x = rng.normal(size=8)
@@ -268,7 +260,7 @@ def test_small_step_sizes_have_no_escape(stored):
 def test_a_far_start_can_settle_elsewhere():
     # Two keys, 2 < α < 3: mixture and single keys are both stable between b_vertex and b_mix.
     model = HopfieldModel(two_keys(0.3, d=4), alpha=2.5, scale=1.0)
-    point = find_fixed_point(model, model.patterns.mean(axis=0), 2.45)
+    point = find_minimum(model, model.patterns.mean(axis=0), 2.45)
     assert model.weights(point.x, 2.45) == pytest.approx([0.5, 0.5])
     near, far = (
         descend(point, 0.5 * point.critical_step, amplitude=amplitude, iterations=5000)
@@ -282,7 +274,7 @@ def test_a_far_start_can_settle_elsewhere():
 def test_the_soft_direction_turns_with_the_patterns(stored):
     turn, _ = np.linalg.qr(np.random.default_rng(5).normal(size=(64, 64)))
     model = HopfieldModel(stored.model.patterns @ turn, alpha=2.0)
-    turned = find_fixed_point(model, model.scale * model.patterns[0], 300.0)
+    turned = find_minimum(model, model.scale * model.patterns[0], 300.0)
     np.testing.assert_allclose(turned.soft, stored.soft @ turn, atol=ROUNDING)
 
 
@@ -295,7 +287,7 @@ def test_the_sign_of_the_soft_direction_is_fixed(mixture):
 
 def test_hardmax_is_a_single_pattern():
     model = HopfieldModel(clustered(20, 16, seed=1), alpha=math.inf)
-    point = find_fixed_point(model, model.scale * model.patterns[0], 40.0)
+    point = find_minimum(model, model.scale * model.patterns[0], 40.0)
     assert point.critical_step == 2 / 40.0
     assert descend(point, 0.9 * point.critical_step, amplitude=1e-3).outcome is Outcome.CONVERGES
 
@@ -304,7 +296,7 @@ def test_a_start_without_a_minimum_is_refused():
     # At b = 2/(1 − ε) the whole edge between two keys is flat.
     model = HopfieldModel(two_keys(0.5, d=4), alpha=2.0, scale=1.0)
     with pytest.raises(InputError, match="no verified minimum"):
-        find_fixed_point(model, model.patterns.mean(axis=0), 4.0)
+        find_minimum(model, model.patterns.mean(axis=0), 4.0)
 
 
 @pytest.mark.parametrize(

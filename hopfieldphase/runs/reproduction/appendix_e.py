@@ -8,7 +8,9 @@ from scipy.integrate import solve_ivp
 
 from hopfieldphase.core.patterns import clustered, equicorrelated, spherical, two_keys
 from hopfieldphase.dynamics.loops import fitted_order
-from hopfieldphase.dynamics.stability import FixedPoint, Outcome, descend, find_fixed_point, measured_rates
+from hopfieldphase.dynamics.minimum import Minimum, find_minimum
+from hopfieldphase.dynamics.modes import measured_rates
+from hopfieldphase.dynamics.stability import Outcome, descend
 from hopfieldphase.dynamics.stability_bounds import check_degenerate_stability
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.reproduction import figures
@@ -25,17 +27,17 @@ EDGE_BETA = 2 / (1 - EPSILON)
 
 
 @cache
-def reached(alpha: float) -> tuple[FixedPoint, ...]:
+def reached(alpha: float) -> tuple[Minimum, ...]:
     """The minima reached from every pattern of Figures 10 and 11."""
     model = figures.model(alpha)
-    return tuple(find_fixed_point(model, model.scale * pattern, BETA) for pattern in model.patterns)
+    return tuple(find_minimum(model, model.scale * pattern, BETA) for pattern in model.patterns)
 
 
 @cache
-def stored_point(alpha: float) -> FixedPoint:
+def stored_point(alpha: float) -> Minimum:
     """The minimum reached from the first pattern of Figures 10 and 11."""
     model = figures.model(alpha)
-    return find_fixed_point(model, model.scale * model.patterns[0], BETA)
+    return find_minimum(model, model.scale * model.patterns[0], BETA)
 
 
 def _edge(alpha: float) -> tuple[HopfieldModel, np.ndarray, np.ndarray]:
@@ -112,7 +114,7 @@ def converges_to_a_set() -> Finding:
 def projection_degeneracy() -> Finding:
     """Curvature and contraction in the directions that no score sees."""
     model, beta, factor = HopfieldModel(spherical(4, 9, seed=3), alpha=1.5), 6.0, 0.3
-    point = find_fixed_point(model, model.scale * model.patterns[0], beta)
+    point = find_minimum(model, model.scale * model.patterns[0], beta)
     unseen = np.linalg.svd(model.patterns)[2][model.M :]
     curvature = float(
         np.abs(unseen @ model.hessian(point.x, beta) @ unseen.T / beta - np.eye(len(unseen))).max()
@@ -206,7 +208,7 @@ def kernel_premise() -> Finding:
 def symmetry_degeneracy() -> Finding:
     """Rotations of the directions off the patterns leave Γ alone, and leave every minimum where it is."""
     model, beta = HopfieldModel(spherical(4, 9, seed=3), alpha=1.0), 6.0
-    point = find_fixed_point(model, model.scale * model.patterns[0], beta)
+    point = find_minimum(model, model.scale * model.patterns[0], beta)
     _, _, right = np.linalg.svd(model.patterns)
     turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))
     rotation = right.T @ np.block([[np.eye(4), np.zeros((4, 5))], [np.zeros((5, 4)), turn]]) @ right
@@ -245,7 +247,7 @@ def step_bound() -> Finding:
     growth, agree = [], True
     for alpha in (0.6, 1.0, 1.5, 2.0):
         hidden = HopfieldModel(clustered(20, 16, seed=1), alpha=alpha)
-        point = find_fixed_point(hidden, hidden.scale * hidden.patterns[0], 40.0)
+        point = find_minimum(hidden, hidden.scale * hidden.patterns[0], 40.0)
         below, above = (
             descend(point, f * point.critical_step, amplitude=1e-5 * point.length, iterations=3000)
             for f in (0.97, 1.03)
@@ -293,7 +295,7 @@ def mode_rates() -> Finding:
 def basin() -> Finding:
     """Near and far starts beside a minimum that coexists with others."""
     model = HopfieldModel(two_keys(0.3, d=4), alpha=2.5, scale=1.0)
-    point = find_fixed_point(model, model.patterns.mean(axis=0), 2.45)
+    point = find_minimum(model, model.patterns.mean(axis=0), 2.45)
     near, far = (
         descend(point, 0.5 * point.critical_step, amplitude=amplitude, iterations=5000)
         for amplitude in (1e-3, 0.5)

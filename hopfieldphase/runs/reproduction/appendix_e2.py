@@ -7,7 +7,7 @@ from hopfieldphase.core.patterns import clustered, equicorrelated, spherical
 from hopfieldphase.core.tsallis import tsallis_divergence
 from hopfieldphase.dynamics.divergence_bounds import check_divergence, hidden_change
 from hopfieldphase.dynamics.loops import fitted_order
-from hopfieldphase.dynamics.stability import find_fixed_point
+from hopfieldphase.dynamics.minimum import find_minimum
 from hopfieldphase.dynamics.stability_bounds import check_score_bound, check_spectral_stability
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.reproduction import figures
@@ -45,7 +45,7 @@ def scores_and_states() -> Finding:
     largest = growth = equality = hidden = 0.0
     for M, d in ((4, 9), (9, 4), (30, 30)):
         model = HopfieldModel(spherical(M, d, seed=3), alpha=1.5)
-        point = find_fixed_point(model, model.scale * model.patterns[0], 6.0)
+        point = find_minimum(model, model.scale * model.patterns[0], 6.0)
         path = _retrieval(model, rng.normal(size=d), 6.0, 8) - point.x
         found = check_score_bound(model, np.vstack([path, rng.normal(size=(200, d))]))
         largest, growth = max(largest, found.largest), max(growth, found.growth)
@@ -72,7 +72,7 @@ def score_jacobian() -> Finding:
     beta, h, errors = 6.0, 1e-4, []
     for alpha in (0.7, 1.0, 1.5):
         model = HopfieldModel(spherical(6, 4, seed=2), alpha=alpha)
-        z = model.overlaps(find_fixed_point(model, model.scale * model.patterns[0], 2.0).x)
+        z = model.overlaps(find_minimum(model, model.scale * model.patterns[0], 2.0).x)
 
         def update(z: np.ndarray, model: HopfieldModel = model) -> np.ndarray:
             return entmax.weights(z, model.alpha, beta) @ model.gram
@@ -204,7 +204,7 @@ def divergence_bounds() -> Finding:
     rng, slacks, counted, interior = np.random.default_rng(0), [], 0, True
     for alpha in (0.7, 1.0, 1.2, 1.5, 2.0):
         model, beta = HopfieldModel(clustered(12, 6, clusters=3, seed=2), alpha=alpha), INTERIOR_BETA
-        target = model.weights(find_fixed_point(model, model.scale * model.patterns[0], beta).x, beta)
+        target = model.weights(find_minimum(model, model.scale * model.patterns[0], beta).x, beta)
         interior &= bool((target > 0).all())
         path = model.weights(_retrieval(model, model.scale * model.patterns[0], beta, 20), beta)
         around = rng.normal(size=(200, model.M))
@@ -234,7 +234,7 @@ def divergence_bounds() -> Finding:
 def divergence_scores() -> Finding:
     """Scores that all differ by one constant have the weights of the fixed point."""
     model, beta = HopfieldModel(spherical(3, 6, seed=0), alpha=1.5), 2.0
-    point = find_fixed_point(model, model.scale * model.patterns[0], beta)
+    point = find_minimum(model, model.scale * model.patterns[0], beta)
     target = model.weights(point.x, beta)
     shift = np.linalg.pinv(model.patterns) @ np.ones(model.M)
     now, later = _retrieval(model, point.x + shift, beta, 2)
@@ -266,7 +266,7 @@ def divergence_interior() -> Finding:
     model, beta = HopfieldModel(clustered(12, 6, clusters=3, seed=2), alpha=2.0), 22.0
     start = model.scale * (0.4 * model.patterns[0] + 0.6 * model.patterns.mean(axis=0))
     path = model.weights(_retrieval(model, start, beta, 60), beta)
-    target = model.weights(find_fixed_point(model, start, beta).x, beta)
+    target = model.weights(find_minimum(model, start, beta).x, beta)
     found = check_divergence(model, path, target)
     infinite = int(np.isinf(found.divergence).sum())
     on_face = (

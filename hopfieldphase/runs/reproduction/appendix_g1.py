@@ -7,7 +7,8 @@ import numpy as np
 import xarray as xr
 
 from hopfieldphase.data.stability import stability_summary
-from hopfieldphase.dynamics.stability import Descent, FixedPoint, Forecast, Outcome, descend, find_fixed_point
+from hopfieldphase.dynamics.minimum import Forecast, Minimum, find_minimum
+from hopfieldphase.dynamics.stability import Descent, Outcome, descend
 from hopfieldphase.model import HopfieldModel
 from hopfieldphase.runs.library import study_files
 from hopfieldphase.runs.reproduction.record import Claim, Finding, Verdict, claim, small, verdict
@@ -31,11 +32,11 @@ def _figure(number: int) -> xr.DataTree:
 
 
 @cache
-def _mixture() -> FixedPoint:
+def _mixture() -> Minimum:
     """The minimum of Figure 11."""
     spec = _spec(11)
     model = HopfieldModel(make_patterns(spec.patterns, spec.realization), spec.alpha)
-    return find_fixed_point(model, model.scale * model.patterns[0], spec.beta)
+    return find_minimum(model, model.scale * model.patterns[0], spec.beta)
 
 
 @cache
