@@ -132,7 +132,7 @@ def weights(
 
     Examples
     --------
-    >>> weights(TopK(2), np.array([1.0, 3.0, 2.0, 2.0])).round(4)
+    >>> weights(TopK(2), [1.0, 3.0, 2.0, 2.0]).round(4)
     array([0.    , 0.7311, 0.2689, 0.    ])
     """
     for kinds, compiled in _COMPILED:
