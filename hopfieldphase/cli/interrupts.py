@@ -1,9 +1,10 @@
 """Ctrl-C and the end of a job by a batch system reach the command, as `KeyboardInterrupt`, at any moment.
 
 Python loses an interrupt that meets a callback of its own, an extension module one that meets its loading:
-the run would go on as if there had been none.
+the run would go on as if there had been none. One between two steps of the compiler's library crashes it.
 """
 
+import os
 import signal
 import sys
 import threading
@@ -18,10 +19,13 @@ from hopfieldphase.cli.failures import Interrupted
 _AGAIN = 0.05
 """Seconds after which an interrupt comes again that could not be taken, or was lost."""
 
+_CLOSED = ("<frozen importlib", f"{os.sep}llvmlite{os.sep}")
+"""In the file names of code that an interrupt must not meet: it waits until none of it is at work."""
+
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Put off interrupts until an import is over, and repeat those that Python drops with a word."""
+    """Put off interrupts while an import or the compiler is at work, and repeat those that Python drops."""
     tell = sys.unraisablehook
 
     def hook(dropped: Any) -> None:
@@ -70,15 +74,15 @@ def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    if _can_repeat() and _importing(frame):
+    if _can_repeat() and _closed(frame):
         _repeat()
         return
     raise KeyboardInterrupt
 
 
-def _importing(frame: FrameType | None) -> bool:
+def _closed(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
+        if any(part in frame.f_code.co_filename for part in _CLOSED):
             return True
         frame = frame.f_back
     return False

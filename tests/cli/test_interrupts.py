@@ -71,6 +71,21 @@ def test_an_interrupt_waits_for_the_end_of_an_import(ctrl_c, module):
     assert imported
 
 
+def test_an_interrupt_waits_for_the_compiler(ctrl_c):
+    step = "try:\n    signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt:\n    met.append(True)\n"
+    text = compile(step, str(Path("site-packages", "llvmlite", "binding", "linker.py")), "exec")
+
+    @interruptible()
+    def run():
+        exec(text, {"signal": signal, "met": met})
+        time.sleep(20)
+
+    met = []
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert not met
+
+
 def test_the_end_of_a_job_comes_again_too(tmp_path):
     @interruptible()
     @interrupts(tmp_path, lambda: None)

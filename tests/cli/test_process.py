@@ -6,10 +6,12 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.slow  # each starts processes anew
@@ -151,7 +153,8 @@ def test_a_disk_that_fills_up_is_one_line_and_leaves_nothing(tmp_path):
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith(".")]
 
 
-def test_control_c_leaves_with_130_and_nothing_half_written(tmp_path):
+def interrupted(tmp_path, seconds):
+    """Exit code, stdout and stderr of a sweep that meets Ctrl-C so long after its first line."""
     process = subprocess.Popen(
         [*COMMAND, "sweep", "beta", "--alpha", "1", "--realizations", "100000", "--out", "a/x"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
@@ -162,15 +165,30 @@ def test_control_c_leaves_with_130_and_nothing_half_written(tmp_path):
         assert process.stderr is not None
         assert process.stderr.readline().startswith("sweep beta:")
         assert (tmp_path / "a/x").is_dir()
+        time.sleep(seconds)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == 130
+    return process.returncode, out, err
+
+
+def test_control_c_leaves_with_130_and_nothing_half_written(tmp_path):
+    code, out, err = interrupted(tmp_path, 0)
+    assert code == 130
     assert out == ""
     assert err.splitlines()[-1] == "interrupted; no result was written"
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seconds", np.random.default_rng(7).uniform(0, 1, 16).round(3).tolist())
+def test_control_c_is_taken_while_modules_and_kernels_are_loaded(tmp_path, seconds):
+    code, _, err = interrupted(tmp_path, seconds)
+    assert code == 130
+    assert err.splitlines()[-1].startswith("interrupted; ")
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
 
 
 def test_two_commands_on_one_folder(tmp_path):
