@@ -81,7 +81,8 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
 
 
 def _closed(frame: FrameType | None) -> bool:
-    while frame is not None:
+    """Whether such code is at work below a frame, as far up as `hopfieldphase.cli.main`."""
+    while frame is not None and frame.f_globals.get("__name__") != "hopfieldphase.cli":
         if any(part in frame.f_code.co_filename for part in _CLOSED):
             return True
         frame = frame.f_back

@@ -86,6 +86,19 @@ def test_an_interrupt_waits_for_the_compiler(ctrl_c):
     assert not met
 
 
+def test_a_command_within_an_import_can_be_interrupted(tmp_path):
+    """As where somebody imports the module that runs the command."""
+    (tmp_path / "within.py").write_text(
+        "import hopfieldphase.cli, signal, typer\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "typer.main.get_command = lambda app: signal.raise_signal(signal.SIGINT)\n"
+        "hopfieldphase.cli.main(['doctor'])\n"
+    )
+    command = [sys.executable, "-c", "import within"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted; no result was written\n")
+
+
 def test_the_end_of_a_job_comes_again_too(tmp_path):
     @interruptible()
     @interrupts(tmp_path, lambda: None)
