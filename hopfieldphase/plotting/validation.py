@@ -79,7 +79,8 @@ def _draw(tree: xr.DataTree, left: Axes, right: Axes) -> None:
     left.set_ylabel(r"critical inverse temperature $\beta$")
     right.set_ylabel("relative error of the formula")
     left.legend(loc="upper left", title=_caption(tree))
-    right.legend(loc="upper left", fontsize=7)
+    # Between what differences leave and rounding.
+    right.legend(loc="center", bbox_to_anchor=(0.5, 0.41), fontsize=7)
 
 
 def _caption(tree: xr.DataTree) -> str:
