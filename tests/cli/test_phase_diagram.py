@@ -76,6 +76,7 @@ def test_the_same_spec_again_is_already_done(run, monkeypatch):
     assert "holds the result of another spec" in other.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

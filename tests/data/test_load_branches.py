@@ -22,6 +22,7 @@ def tree(found):
     return found.to_datatree()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".zarr", ".nc"])
 def test_files_give_the_tree_back(tree, ending, tmp_path):
     store.write(tree, tmp_path / f"x{ending}")

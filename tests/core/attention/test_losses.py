@@ -88,6 +88,7 @@ def measured_margin(attention, others):
     return high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [1, 2, 50])
 @pytest.mark.parametrize("alpha", [1.1, 1.25, 1.5, 2.0, 3.0, 10.0])
 def test_separation_margin(alpha, others):

@@ -111,6 +111,7 @@ def test_optimality(name):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", ALPHAS)
 @given(z=score_rows(200), data=st.data())
 def test_agrees_with_the_entmax_family(alpha, z, data):
