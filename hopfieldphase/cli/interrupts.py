@@ -1,10 +1,10 @@
 """Ctrl-C and the end of a job by a batch system reach the command, as `KeyboardInterrupt`, at any moment.
 
 Python loses an interrupt that meets a callback of its own, an extension module one that meets its loading:
-the run would go on as if there had been none. One between two steps of the compiler's library crashes it.
+the run would go on as if there had been none. One between two steps of the compiler's library crashes it, and
+after one in the middle of a write Zarr complains of what it did not do.
 """
 
-import os
 import signal
 import sys
 import threading
@@ -19,13 +19,13 @@ from hopfieldphase.cli.failures import Interrupted
 _AGAIN = 0.05
 """Seconds after which an interrupt comes again that could not be taken, or was lost."""
 
-_CLOSED = ("<frozen importlib", f"{os.sep}llvmlite{os.sep}")
-"""In the file names of code that an interrupt must not meet: it waits until none of it is at work."""
+_CLOSED = {"importlib", "_frozen_importlib", "_frozen_importlib_external", "llvmlite", "zarr"}
+"""Packages that an interrupt must not meet: it waits until none of them is at work."""
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Put off interrupts while an import or the compiler is at work, and repeat those that Python drops."""
+    """Put off interrupts while an import, the compiler or Zarr is at work; repeat those that Python drops."""
     tell = sys.unraisablehook
 
     def hook(dropped: Any) -> None:
@@ -81,9 +81,12 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
 
 
 def _closed(frame: FrameType | None) -> bool:
-    """Whether such code is at work below a frame, as far up as `hopfieldphase.cli.main`."""
-    while frame is not None and frame.f_globals.get("__name__") != "hopfieldphase.cli":
-        if any(part in frame.f_code.co_filename for part in _CLOSED):
+    """Whether such a package is at work below a frame, as far up as `hopfieldphase.cli.main`."""
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__"))
+        if name == "hopfieldphase.cli":
+            return False
+        if name.partition(".")[0] in _CLOSED:
             return True
         frame = frame.f_back
     return False

@@ -71,13 +71,13 @@ def test_an_interrupt_waits_for_the_end_of_an_import(ctrl_c, module):
     assert imported
 
 
-def test_an_interrupt_waits_for_the_compiler(ctrl_c):
+@pytest.mark.parametrize("module", ["llvmlite.binding.linker", "zarr.core.sync"])
+def test_an_interrupt_waits_for_the_compiler_and_for_zarr(ctrl_c, module):
     step = "try:\n    signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt:\n    met.append(True)\n"
-    text = compile(step, str(Path("site-packages", "llvmlite", "binding", "linker.py")), "exec")
 
     @interruptible()
     def run():
-        exec(text, {"signal": signal, "met": met})
+        exec(step, {"__name__": module, "signal": signal, "met": met})
         time.sleep(20)
 
     met = []
