@@ -245,6 +245,8 @@ def _point_columns(branches: BranchSet, numbered: _Numbered, crossings: Sequence
     equal = _distinct(crossings, _equal_to(branches, crossings))
     rows = [*numbered.points, *((i, point) for i, _, point in equal)]
     points = [point for _, point in rows]
+    landings = [point.landing for point in points]
+    landed = observed(landings)
     arms = [(i, arm) for i, branch in enumerate(branches) for arm in stable_stretches(branch)]
     near = SAME_STATE * branches.model.state_scale
     landing = [_branch_of(arms, point.landing, near) for _, point in numbered.points]
@@ -266,11 +268,11 @@ def _point_columns(branches: BranchSet, numbered: _Numbered, crossings: Sequence
         **observed([point.state for point in points]),
         "state": vectors([point.state for point in points], branches.model.d),
         "landing_branch": landing + [j for _, j, _ in equal],
-        "landing_beta": [math.nan if point.landing is None else point.landing.beta for point in points],
-        "landing_free_energy": observed([point.landing for point in points])["free_energy"],
-        "landing_overlap_max": observed([point.landing for point in points])["overlap_max"],
-        "landing_support": lists([() if p.landing is None else p.landing.support for p in points]),
-        "landing_state": vectors([point.landing for point in points], branches.model.d),
+        "landing_beta": [math.nan if state is None else state.beta for state in landings],
+        "landing_free_energy": landed["free_energy"],
+        "landing_overlap_max": landed["overlap_max"],
+        "landing_support": lists([() if state is None else state.support for state in landings]),
+        "landing_state": vectors(landings, branches.model.d),
     }
 
 
